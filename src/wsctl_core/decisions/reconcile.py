@@ -1,0 +1,319 @@
+"""`reconcile`: one row in, one step out. The composition of every other decision.
+
+At rest, a plan. In an operation: does health forbid it, is it ours, has it reached its target, is
+it out of time, does it wait, and else, what is the next action? Nothing here remembers anything:
+every answer is a function of the row, the attempt's progress and the moment (contract 2).
+"""
+
+from datetime import timedelta
+from enum import StrEnum
+from functools import cache
+from typing import NamedTuple, cast
+
+import attrs
+
+from wsctl_core.decisions.completion import Completion, check_completion
+from wsctl_core.decisions.facts import Moment, attempt_due, starts_without_stable_run
+from wsctl_core.decisions.failure import end_in_error, record_failure
+from wsctl_core.decisions.health import container_without_volume
+from wsctl_core.decisions.operations import OPERATIONS
+from wsctl_core.decisions.planning import Idle, Plan, plan_operation
+from wsctl_core.decisions.rules import ALWAYS, Rule, Table, Verdict, all_of
+from wsctl_core.decisions.stepping import make_action, next_stage
+from wsctl_core.decisions.steps import Act, Claim, Complete, Fail, Resume, Skip, Step, Wait
+from wsctl_core.values.actions import Progress
+from wsctl_core.values.errors import ErrorReason, Failure
+from wsctl_core.values.patches import ClaimGuard, OperationGuard, ReconcilerPatch
+from wsctl_core.values.reasons import Reason
+from wsctl_core.values.states import HealthStatus, HomeState, Operation
+from wsctl_core.values.workspace import NO_HOME, Workspace, usable_archive
+
+
+class Move(StrEnum):
+    """What to do about a running operation."""
+
+    CANCEL = "CANCEL"
+    RESUME = "RESUME"
+    COMPLETE = "COMPLETE"
+    TIME_OUT = "TIME_OUT"
+    WAIT = "WAIT"
+    MISMATCH = "MISMATCH"
+    ACT = "ACT"
+
+
+class MoveFacts(NamedTuple):
+    """What is read of a running operation."""
+
+    health: HealthStatus
+    deleting: bool
+    ours: bool
+    """This process carries the operation out: it holds its progress."""
+    completion: Completion
+    timed_out: bool
+    attempt_due: bool
+    action_runs: bool
+
+
+MOVE = Table[MoveFacts, Move](
+    name="move",
+    facts=MoveFacts,
+    rules=(
+        Rule(
+            name="M-health",
+            says="health ERROR, operation not DELETING (contract 4)",
+            when=(all_of(health=HealthStatus.ERROR, deleting=False),),
+            then=Move.CANCEL,
+            reason=Reason.HEALTH_FORBIDS,
+        ),
+        Rule(
+            name="M-resume",
+            says="an operation in the row with nothing in flight",
+            when=(all_of(ours=False),),
+            then=Move.RESUME,
+            reason=Reason.LEADER_IS_NEW,
+        ),
+        Rule(
+            name="M-complete",
+            says="complete",
+            when=(all_of(completion=Completion.COMPLETE),),
+            then=Move.COMPLETE,
+            reason=Reason.OPERATION_COMPLETE,
+        ),
+        Rule(
+            name="M-timeout",
+            says="past its timeout",
+            when=(all_of(timed_out=True),),
+            then=Move.TIME_OUT,
+            reason=Reason.OPERATION_TIMED_OUT,
+        ),
+        Rule(
+            name="M-retry",
+            says="next_attempt_at not passed",
+            when=(all_of(attempt_due=False),),
+            then=Move.WAIT,
+            reason=Reason.RETRY_WAITS,
+        ),
+        Rule(
+            name="M-running",
+            says="an action runs",
+            when=(all_of(action_runs=True),),
+            then=Move.WAIT,
+            reason=Reason.ACTION_RUNS,
+        ),
+        Rule(
+            name="M-mismatch",
+            says="all actions ended, a fresh observation shows something else",
+            when=(all_of(completion=Completion.MISMATCH),),
+            then=Move.MISMATCH,
+            reason=Reason.RESULT_MISMATCHES,
+        ),
+        Rule(
+            name="M-awaited",
+            says="all actions ended, the result is not seen yet",
+            when=(all_of(completion=Completion.AWAITED),),
+            then=Move.WAIT,
+            reason=Reason.RESULT_AWAITED,
+        ),
+        Rule(
+            name="M-act",
+            says="actions remain",
+            when=(ALWAYS,),
+            then=Move.ACT,
+            reason=Reason.ACTION_DUE,
+        ),
+    ),
+)
+
+_NONE = Operation.NONE
+
+
+def reconcile(ws: Workspace, moment: Moment, progress: Progress | None = None) -> Step:
+    """The one step that brings a workspace nearer to what is wanted.
+
+    >>> from datetime import UTC, datetime
+    >>> at = datetime(2026, 1, 1, tzinfo=UTC)
+    >>> ws = Workspace.created(id="w1", owner_id="o", name="n", image="i", at=at, seq=1)
+    >>> step = reconcile(ws, Moment(now=at, fresh_id="op1", pass_seq=2))
+    >>> type(step).__name__, step.operation.value, step.patch.op_id
+    ('Claim', 'PROVISIONING', 'op1')
+    """
+    if ws.operation is _NONE:
+        return _at_rest(ws, moment)
+    guard = OperationGuard(operation=ws.operation, op_id=cast(str, ws.op_id))
+    if progress is None or progress.op_id != ws.op_id:
+        ours = False
+        progress = Progress(op_id=guard.op_id)
+    else:
+        ours = True
+    verdict = MOVE.decide(move_facts(ws, moment, progress, ours))
+    match verdict.outcome:
+        case Move.ACT:
+            return _act(ws, moment, progress, guard, verdict)
+        case Move.WAIT:
+            until = ws.next_attempt_at if verdict.reason is Reason.RETRY_WAITS else None
+            return Wait(verdict=verdict, until=until)
+        case Move.COMPLETE:
+            return Complete(verdict=verdict, guard=guard, patch=completion_patch(ws, moment))
+        case Move.RESUME:
+            patch = ReconcilerPatch(op_started_at=moment.now)  # H37: an outage is no slowness
+            return Resume(verdict=verdict, guard=guard, patch=patch, after=progress)
+        case Move.CANCEL:
+            return _cancel(ws, moment, verdict)
+        case Move.TIME_OUT:
+            return record_failure(ws, _timeout(ws, moment), moment)
+        case Move.MISMATCH:
+            return record_failure(ws, _mismatch(ws), moment)
+
+
+def move_facts(ws: Workspace, moment: Moment, progress: Progress, ours: bool) -> MoveFacts:
+    """The row and the attempt, reduced to what a running operation is judged by."""
+    return MoveFacts(
+        health=ws.health_status,
+        deleting=ws.operation is Operation.DELETING,
+        ours=ours,
+        completion=check_completion(ws, moment.pass_seq).outcome,
+        timed_out=_elapsed(ws, moment) > _timeout_of(ws, moment),
+        attempt_due=attempt_due(ws, moment.now),
+        action_runs=progress.running,
+    )
+
+
+@cache
+def _skip(verdict: Verdict[Plan]) -> Skip:
+    return Skip(verdict=verdict)
+
+
+@cache
+def _wait(verdict: Verdict[Plan]) -> Wait:
+    return Wait(verdict=verdict)
+
+
+def _at_rest(ws: Workspace, moment: Moment) -> Step:
+    verdict = plan_operation(ws, moment)
+    match verdict.outcome:
+        case Idle.SETTLED:
+            return _skip(verdict)
+        case Idle.WAITING:
+            return _wait(verdict)
+        case Operation() as operation:
+            return _claim(ws, operation, moment, verdict)
+        case ErrorReason() as reason:
+            return _end_at_rest(ws, reason, moment)
+
+
+def _claim(ws: Workspace, operation: Operation, moment: Moment, verdict: Verdict[Plan]) -> Claim:
+    patch = ReconcilerPatch(
+        operation=operation,
+        op_id=moment.fresh_id,  # H9: never one that was used before
+        op_started_at=moment.now,
+        op_acted_seq=None,
+        next_attempt_at=None,
+    )
+    if operation is not Operation.DELETING:  # H27: a deletion goes on counting
+        patch = attrs.evolve(patch, error_count=0, error_info=None)
+    if operation is Operation.PROVISIONING and usable_archive(ws) is None:
+        patch = attrs.evolve(patch, archive_key=None, archive_sha256=None, archive_size=None)
+    return Claim(
+        verdict=verdict,
+        operation=operation,
+        guard=ClaimGuard(
+            intent_version=ws.intent_version, observed_seq=ws.observed_seq, home=ws.home
+        ),
+        patch=patch,
+        after=Progress(op_id=moment.fresh_id),
+    )
+
+
+def _end_at_rest(ws: Workspace, reason: ErrorReason, moment: Moment) -> Fail:
+    if reason is ErrorReason.DATA_LOST:
+        failure = Failure(
+            reason=reason,
+            message="the home volume is gone, with data that no archive has",
+            context={"incarnation": ws.home.incarnation, "detail": "volume absent, seen twice"},
+        )
+    else:
+        failure = Failure(
+            reason=reason,
+            message="the container ended by itself after every start",
+            context={
+                "max_retries": len(moment.policy.restart_delays_seconds),
+                "last_error": "no exit was seen" if ws.last_exit is None else ws.last_exit,
+            },
+        )
+    return record_failure(ws, failure, moment)
+
+
+def _act(
+    ws: Workspace,
+    moment: Moment,
+    progress: Progress,
+    guard: OperationGuard,
+    verdict: Verdict[Move],
+) -> Act:
+    place = cast(int, next_stage(ws, progress))  # the last stage ends ACTING, by its number
+    stage = OPERATIONS[ws.operation].stages[place]
+    return Act(
+        verdict=verdict,
+        guard=guard,
+        action=make_action(stage.action, ws, progress, moment),
+        after=attrs.evolve(progress, done=place + 1, running=True),
+    )
+
+
+def completion_patch(ws: Workspace, moment: Moment) -> ReconcilerPatch:
+    """What completion writes: the operation ends, and the row tells what it brought about."""
+    patch = ReconcilerPatch(
+        operation=Operation.NONE,
+        op_id=None,
+        op_started_at=None,
+        op_acted_seq=None,
+        # The observation that completed may plan the next step.
+        op_ended_seq=cast(int, ws.op_acted_seq),
+        error_count=0,
+        error_info=None,
+        next_attempt_at=None,
+    )
+    match ws.operation:
+        case Operation.PROVISIONING | Operation.RESTORING:
+            return attrs.evolve(patch, home=attrs.evolve(ws.home, state=HomeState.READY))
+        case Operation.STARTING:
+            starts = starts_without_stable_run(ws, moment.now, moment.policy) + 1
+            return attrs.evolve(patch, restart_count=starts, started_at=moment.now)
+        case Operation.STOPPING:
+            return attrs.evolve(patch, last_access_at=moment.now)
+        case _:
+            return attrs.evolve(patch, home=NO_HOME)
+
+
+def _cancel(ws: Workspace, moment: Moment, verdict: Verdict[Move]) -> Fail:
+    # Contract 4. The error that turned health to ERROR stands; only a suspicion that was
+    # believed while the operation began has left none.
+    if ws.error_info is not None and ws.error_info.is_terminal:
+        return end_in_error(ws, ws.error_info, verdict, ws.error_count)
+    return end_in_error(ws, container_without_volume(ws, moment.now), verdict, ws.error_count)
+
+
+def _elapsed(ws: Workspace, moment: Moment) -> timedelta:
+    return moment.now - (ws.op_started_at or moment.now)
+
+
+def _timeout_of(ws: Workspace, moment: Moment) -> timedelta:
+    return timedelta(seconds=moment.policy.timeout_seconds[ws.operation])
+
+
+def _timeout(ws: Workspace, moment: Moment) -> Failure:
+    elapsed = int(_elapsed(ws, moment).total_seconds())
+    return Failure(
+        reason=ErrorReason.TIMEOUT,
+        message=f"{ws.operation} did not finish in time",
+        context={"operation": ws.operation, "elapsed_seconds": elapsed},
+    )
+
+
+def _mismatch(ws: Workspace) -> Failure:
+    expected = OPERATIONS[ws.operation].target
+    return Failure(
+        reason=ErrorReason.MISMATCH,
+        message=f"{ws.operation} ended, and {ws.observed_status} is observed",
+        context={"expected": expected, "actual": ws.observed_status},
+    )
