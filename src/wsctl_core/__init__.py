@@ -30,7 +30,12 @@ from wsctl_core.decisions.observed import decide_observed
 from wsctl_core.decisions.planning import Idle, Plan, plan_operation
 from wsctl_core.decisions.polling import PollFacts, poll_interval
 from wsctl_core.decisions.reconcile import reconcile
-from wsctl_core.decisions.recovery import RecoveryAnswer, RecoveryOutcome, recovery_decision
+from wsctl_core.decisions.recovery import (
+    Evidence,
+    RecoveryAnswer,
+    RecoveryOutcome,
+    recovery_decision,
+)
 from wsctl_core.decisions.rules import Change, Rule, Table, Verdict
 from wsctl_core.decisions.stepping import next_action, stage_done
 from wsctl_core.decisions.steps import Act, Claim, Complete, Fail, Resume, Skip, Step, Wait
@@ -156,6 +161,7 @@ __all__ = [
     "ErrorInfo",
     "ErrorReason",
     "EventKind",
+    "Evidence",
     "Explanation",
     "Fail",
     "Failure",

@@ -12,10 +12,11 @@ from typing import NamedTuple
 from wsctl_core.decisions.rules import ALWAYS, Rule, Table, Verdict, all_of
 from wsctl_core.values.archives import StoredArchive
 from wsctl_core.values.names import parse_archive_key
+from wsctl_core.values.observation import ContainerSeen, VolumeSeen
 from wsctl_core.values.policy import DEFAULT_POLICY, Policy
 from wsctl_core.values.reasons import Reason
 from wsctl_core.values.states import ObservedStatus, Operation
-from wsctl_core.values.workspace import Workspace, finished_deleting, in_error
+from wsctl_core.values.workspace import Workspace, effective_home, finished_deleting, in_error
 
 
 class Keep(StrEnum):
@@ -141,9 +142,9 @@ class ReapFacts(NamedTuple):
     has_row: bool
     young: bool
     home: bool
-    """It carries the incarnation of the row's home."""
-    given_up: bool
-    """It carries the incarnation whose loss was accepted."""
+    """It carries the incarnation of the row's home; for a container, of the effective home."""
+    volume_given_up: bool
+    """It is a volume that was accepted as lost; a container holds nothing to be kept."""
     operation_runs: bool
 
 
@@ -154,7 +155,7 @@ REAP = Table[ReapFacts, Keep](
         _keep("R1", "of another installation", Reason.OTHER_INSTALLATION, installation_ours=False),
         _keep("R2", "its workspace has no row", Reason.NO_ROW, has_row=False),
         _keep("R3", "of the row's own incarnation", Reason.BELONGS_TO_HOME, home=True),
-        _keep("R4", "its loss was accepted", Reason.GIVEN_UP, given_up=True),
+        _keep("R4", "a volume accepted as lost", Reason.GIVEN_UP, volume_given_up=True),
         _keep("R5", "operation not NONE", Reason.OPERATION_RUNS, operation_runs=True),
         _keep("R6", "younger than the grace", Reason.TOO_YOUNG, young=True),
         Rule(name="R7", says="otherwise", when=(ALWAYS,), then=Keep.REMOVE, reason=Reason.STRAY),
@@ -163,7 +164,7 @@ REAP = Table[ReapFacts, Keep](
 
 
 def reap_decision(
-    incarnation: str | None,
+    thing: ContainerSeen | VolumeSeen,
     ws: Workspace | None,
     *,
     ours: bool,
@@ -177,16 +178,25 @@ def reap_decision(
 
     >>> from datetime import UTC
     >>> at = datetime(2026, 1, 1, tzinfo=UTC)
-    >>> reap_decision("i1", None, ours=True, first_seen_at=at, now=at).reason.value
+    >>> found = VolumeSeen(name="ws-w1-i1", incarnation="i1")
+    >>> reap_decision(found, None, ours=True, first_seen_at=at, now=at).reason.value
     'no_row'
     """
+    is_volume = isinstance(thing, VolumeSeen)
+    home = given_up = operation_runs = False
+    if ws is not None:
+        operation_runs = ws.operation is not Operation.NONE
+        if thing.incarnation is not None:
+            kept = ws.home if is_volume else effective_home(ws)
+            home = kept.incarnation == thing.incarnation
+            given_up = is_volume and ws.loss_accepted == thing.incarnation
     return REAP.decide(
         ReapFacts(
             installation_ours=ours,
             has_row=ws is not None,
             young=now - first_seen_at <= timedelta(seconds=policy.reaper_grace_seconds),
-            home=ws is not None and incarnation is not None and ws.home.incarnation == incarnation,
-            given_up=ws is not None and incarnation is not None and ws.loss_accepted == incarnation,
-            operation_runs=ws is not None and ws.operation is not Operation.NONE,
+            home=home,
+            volume_given_up=given_up,
+            operation_runs=operation_runs,
         )
     )

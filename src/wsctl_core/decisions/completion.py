@@ -98,18 +98,21 @@ COMPLETION = Table[CompletionFacts, Completion](
 )
 
 
+_IN_PROGRESS = SuspectKind.IN_PROGRESS
+
+
 def completion_facts(ws: Workspace, pass_seq: int) -> CompletionFacts:
     """The row reduced to what completion reads."""
     acted = ws.op_acted_seq
     home = effective_home(ws)
     return CompletionFacts(
-        operation=ws.operation,
-        acted=acted is not None,
-        fresh=acted is not None and effective_seq(ws, pass_seq) > acted,
-        observed=ws.observed_status,
-        marker_matches=ws.archive_key is not None and home.restore_marker == ws.archive_key,
-        home=home_fact(home),
-        in_progress=ws.suspect is not None and ws.suspect.what is SuspectKind.IN_PROGRESS,
+        ws.operation,
+        acted is not None,
+        acted is not None and effective_seq(ws, pass_seq) > acted,
+        ws.observed_status,
+        ws.archive_key is not None and home.restore_marker == ws.archive_key,
+        home_fact(home),
+        ws.suspect is not None and ws.suspect.what is _IN_PROGRESS,
     )
 
 

@@ -1,20 +1,21 @@
 """Failure and retry: is a failed attempt repeated, or is it the end? (specification, 4.5)
 
 Three attempts, 30 s apart, then a person is needed (contract 10). A timeout and lost data end it
-at once. DELETING alone goes on for ever, with a back-off that doubles (H27).
+at once. DELETING alone goes on for ever, with a back-off that doubles (H27). What a late call of a
+dead leader left in the way is nobody's failure: it is removed and the attempt repeated without
+being counted, within the operation's timeout; so crashes alone never end in an error (contract 13).
 """
 
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import NamedTuple
 
-import attrs
 
 from wsctl_core.decisions.facts import Moment
 from wsctl_core.decisions.rules import ALWAYS, Rule, Table, Verdict, all_of
 from wsctl_core.decisions.steps import Fail
 from wsctl_core.values.actions import Progress
-from wsctl_core.values.errors import ErrorInfo, ErrorReason, Failure
+from wsctl_core.values.errors import IN_THE_WAY, ErrorInfo, ErrorReason, Failure, code_in
 from wsctl_core.values.patches import (
     NEXT_NUMBER,
     ClaimGuard,
@@ -32,6 +33,7 @@ class Retry(StrEnum):
     """What a failure leads to."""
 
     REPEAT = "REPEAT"
+    REPEAT_UNCOUNTED = "REPEAT_UNCOUNTED"
     END = "END"
     END_FOR_NOW = "END_FOR_NOW"
 
@@ -41,6 +43,8 @@ class FailureFacts(NamedTuple):
 
     reason: ErrorReason
     deleting: bool
+    in_the_way: bool
+    """Something that a late call left stood in the way of the action."""
     last_attempt: bool
 
 
@@ -50,6 +54,13 @@ FAILURE = Table[FailureFacts, Retry](
     name="failure",
     facts=FailureFacts,
     rules=(
+        Rule(
+            name="F-in-the-way",
+            says="something that a late call left is in the way",
+            when=(all_of(in_the_way=True),),
+            then=Retry.REPEAT_UNCOUNTED,
+            reason=Reason.SOMETHING_IN_THE_WAY,
+        ),
         Rule(
             name="F-deleting",
             says="DELETING: out of time or of attempts",
@@ -92,21 +103,23 @@ FAILURE = Table[FailureFacts, Retry](
 )
 
 
-def retry_decision(ws: Workspace, reason: ErrorReason, policy: Policy) -> Verdict[Retry]:
-    """Whether one more failure of this reason is repeated.
+def retry_decision(ws: Workspace, failure: Failure, policy: Policy) -> Verdict[Retry]:
+    """Whether one more failure is repeated.
 
     >>> from datetime import UTC
     >>> at = datetime(2026, 1, 1, tzinfo=UTC)
     >>> ws = Workspace.created(id="w1", owner_id="o", name="n", image="i", at=at, seq=1)
-    >>> retry_decision(ws, ErrorReason.UNREACHABLE, Policy()).outcome.value
+    >>> unreachable = Failure(reason=ErrorReason.UNREACHABLE, message="no route")
+    >>> retry_decision(ws, unreachable, Policy()).outcome.value
     'REPEAT'
-    >>> retry_decision(ws, ErrorReason.DATA_LOST, Policy()).outcome.value
+    >>> retry_decision(attrs.evolve(ws, error_count=2), unreachable, Policy()).outcome.value
     'END'
     """
     return FAILURE.decide(
         FailureFacts(
-            reason=reason,
+            reason=failure.reason,
             deleting=ws.operation is Operation.DELETING,
+            in_the_way=code_in(failure.context) in IN_THE_WAY,
             last_attempt=ws.error_count + 1 >= policy.attempts,
         )
     )
@@ -140,7 +153,9 @@ def record_failure(ws: Workspace, failure: Failure, moment: Moment) -> Fail:
     >>> step.error.reason.value, step.error.is_terminal, step.patch.operation.value
     ('RetryExceeded', True, 'NONE')
     """
-    verdict = retry_decision(ws, failure.reason, moment.policy)
+    verdict = retry_decision(ws, failure, moment.policy)
+    if verdict.outcome is Retry.REPEAT_UNCOUNTED:
+        return _repeat(ws, failure, moment, verdict, ws.error_count)
     count = ws.error_count + 1
     if verdict.outcome is Retry.REPEAT:
         return _repeat(ws, failure, moment, verdict, count)
@@ -194,7 +209,7 @@ def _repeat(
         context=failure.context,
         occurred_at=moment.now,
     )
-    wait = retry_wait(count - 1, moment.policy.retry_factor, moment.policy)
+    wait = retry_wait(max(0, count - 1), moment.policy.retry_factor, moment.policy)
     patch = ReconcilerPatch(
         op_acted_seq=None,
         error_count=count,

@@ -23,10 +23,10 @@ from wsctl_core.decisions.stepping import make_action, next_stage
 from wsctl_core.decisions.steps import Act, Claim, Complete, Fail, Resume, Skip, Step, Wait
 from wsctl_core.values.actions import Progress
 from wsctl_core.values.errors import ErrorReason, Failure
-from wsctl_core.values.patches import ClaimGuard, OperationGuard, ReconcilerPatch
+from wsctl_core.values.patches import UNSET, ClaimGuard, OperationGuard, ReconcilerPatch
 from wsctl_core.values.reasons import Reason
 from wsctl_core.values.states import HealthStatus, HomeState, Operation
-from wsctl_core.values.workspace import NO_HOME, Workspace, usable_archive
+from wsctl_core.values.workspace import NO_HOME, Workspace
 
 
 class Move(StrEnum):
@@ -125,6 +125,7 @@ MOVE = Table[MoveFacts, Move](
 )
 
 _NONE = Operation.NONE
+_DELETING = Operation.DELETING
 
 
 def reconcile(ws: Workspace, moment: Moment, progress: Progress | None = None) -> Step:
@@ -139,24 +140,23 @@ def reconcile(ws: Workspace, moment: Moment, progress: Progress | None = None) -
     """
     if ws.operation is _NONE:
         return _at_rest(ws, moment)
-    guard = OperationGuard(operation=ws.operation, op_id=cast(str, ws.op_id))
-    if progress is None or progress.op_id != ws.op_id:
-        ours = False
-        progress = Progress(op_id=guard.op_id)
-    else:
-        ours = True
-    verdict = MOVE.decide(move_facts(ws, moment, progress, ours))
+    op_id = cast(str, ws.op_id)  # a row with an operation has one
+    ours = progress is not None and progress.op_id == op_id
+    attempt = progress if progress is not None and ours else Progress(op_id=op_id)
+    verdict = MOVE.decide(move_facts(ws, moment, attempt, ours))
+    if verdict.outcome is Move.WAIT:
+        if verdict.reason is Reason.RETRY_WAITS:
+            return Wait(verdict=verdict, until=ws.next_attempt_at)
+        return _wait(verdict)
+    guard = OperationGuard(operation=ws.operation, op_id=op_id)
     match verdict.outcome:
         case Move.ACT:
-            return _act(ws, moment, progress, guard, verdict)
-        case Move.WAIT:
-            until = ws.next_attempt_at if verdict.reason is Reason.RETRY_WAITS else None
-            return Wait(verdict=verdict, until=until)
+            return _act(ws, moment, attempt, guard, verdict)
         case Move.COMPLETE:
             return Complete(verdict=verdict, guard=guard, patch=completion_patch(ws, moment))
         case Move.RESUME:
             patch = ReconcilerPatch(op_started_at=moment.now)  # H37: an outage is no slowness
-            return Resume(verdict=verdict, guard=guard, patch=patch, after=progress)
+            return Resume(verdict=verdict, guard=guard, patch=patch, after=attempt)
         case Move.CANCEL:
             return _cancel(ws, moment, verdict)
         case Move.TIME_OUT:
@@ -168,13 +168,13 @@ def reconcile(ws: Workspace, moment: Moment, progress: Progress | None = None) -
 def move_facts(ws: Workspace, moment: Moment, progress: Progress, ours: bool) -> MoveFacts:
     """The row and the attempt, reduced to what a running operation is judged by."""
     return MoveFacts(
-        health=ws.health_status,
-        deleting=ws.operation is Operation.DELETING,
-        ours=ours,
-        completion=check_completion(ws, moment.pass_seq).outcome,
-        timed_out=_elapsed(ws, moment) > _timeout_of(ws, moment),
-        attempt_due=attempt_due(ws, moment.now),
-        action_runs=progress.running,
+        ws.health_status,
+        ws.operation is _DELETING,
+        ours,
+        check_completion(ws, moment.pass_seq).outcome,
+        _elapsed(ws, moment) > moment.policy.timeouts[ws.operation],
+        attempt_due(ws, moment.now),
+        progress.running,
     )
 
 
@@ -184,7 +184,7 @@ def _skip(verdict: Verdict[Plan]) -> Skip:
 
 
 @cache
-def _wait(verdict: Verdict[Plan]) -> Wait:
+def _wait(verdict: Verdict[Plan | Move]) -> Wait:
     return Wait(verdict=verdict)
 
 
@@ -202,24 +202,27 @@ def _at_rest(ws: Workspace, moment: Moment) -> Step:
 
 
 def _claim(ws: Workspace, operation: Operation, moment: Moment, verdict: Verdict[Plan]) -> Claim:
-    patch = ReconcilerPatch(
-        operation=operation,
-        op_id=moment.fresh_id,  # H9: never one that was used before
-        op_started_at=moment.now,
-        op_acted_seq=None,
-        next_attempt_at=None,
-    )
-    if operation is not Operation.DELETING:  # H27: a deletion goes on counting
-        patch = attrs.evolve(patch, error_count=0, error_info=None)
-    if operation is Operation.PROVISIONING and usable_archive(ws) is None:
-        patch = attrs.evolve(patch, archive_key=None, archive_sha256=None, archive_size=None)
+    deleting = operation is _DELETING
+    forget = operation is Operation.PROVISIONING and ws.archive_key is not None
     return Claim(
         verdict=verdict,
         operation=operation,
         guard=ClaimGuard(
             intent_version=ws.intent_version, observed_seq=ws.observed_seq, home=ws.home
         ),
-        patch=patch,
+        patch=ReconcilerPatch(
+            operation=operation,
+            op_id=moment.fresh_id,  # H9: never one that was used before
+            op_started_at=moment.now,
+            op_acted_seq=None,
+            next_attempt_at=None,
+            error_count=UNSET if deleting else 0,  # H27: a deletion goes on counting
+            error_info=UNSET if deleting else None,
+            # Provisioning with an archive at hand: its loss was accepted (H25).
+            archive_key=None if forget else UNSET,
+            archive_sha256=None if forget else UNSET,
+            archive_size=None if forget else UNSET,
+        ),
         after=Progress(op_id=moment.fresh_id),
     )
 
@@ -295,10 +298,6 @@ def _cancel(ws: Workspace, moment: Moment, verdict: Verdict[Move]) -> Fail:
 
 def _elapsed(ws: Workspace, moment: Moment) -> timedelta:
     return moment.now - (ws.op_started_at or moment.now)
-
-
-def _timeout_of(ws: Workspace, moment: Moment) -> timedelta:
-    return timedelta(seconds=moment.policy.timeout_seconds[ws.operation])
 
 
 def _timeout(ws: Workspace, moment: Moment) -> Failure:

@@ -26,6 +26,15 @@ class Accepts(StrEnum):
     UNKNOWN = "something that the row does not name"
 
 
+class Evidence(StrEnum):
+    """What a look at the thing that is given up has shown, just now."""
+
+    NOT_LOOKED = "not looked for"
+    THERE = "there, and whole"
+    CORRUPT = "there, and unreadable"
+    GONE = "gone"
+
+
 class RecoveryFacts(NamedTuple):
     """What `recovery_decision` reads."""
 
@@ -33,8 +42,7 @@ class RecoveryFacts(NamedTuple):
     operation_runs: bool
     actor: Actor
     accepts: Accepts
-    still_there: bool
-    """What is given up exists and is not known to be corrupt, or could not be looked for."""
+    evidence: Evidence
     data_at_stake: bool
     """The reason is DataLost, or a container without a volume."""
 
@@ -80,10 +88,10 @@ RECOVERY = Table[RecoveryFacts, RecoveryOutcome](
         ),
         _refuse(
             "E5",
-            "what is accepted as lost is there",
+            "what is accepted as lost is there, or nobody could look",
             Reason.STILL_THERE,
             accepts={Accepts.HOME, Accepts.ARCHIVE},
-            still_there=True,
+            evidence={Evidence.THERE, Evidence.NOT_LOOKED},
         ),
         _refuse(
             "E6",
@@ -118,17 +126,6 @@ def data_at_stake(ws: Workspace) -> bool:
     )
 
 
-def _known_corrupt(ws: Workspace, accept_loss: str | None) -> bool:
-    # A corrupt archive is there and still lost: its loss must be acceptable, or no recovery
-    # would ever end the error (H25).
-    error = ws.error_info
-    return (
-        error is not None
-        and error.code is AdapterCode.CHECKSUM_MISMATCH
-        and accept_loss == ws.archive_key
-    )
-
-
 def _accepts(ws: Workspace, accept_loss: str | None) -> Accepts:
     if accept_loss is None:
         return Accepts.NOTHING
@@ -151,11 +148,12 @@ def recovery_decision(
     actor: Actor,
     *,
     accept_loss: str | None = None,
-    still_there: bool = True,
+    evidence: Evidence = Evidence.NOT_LOOKED,
 ) -> RecoveryAnswer:
     """Whether this person may recover this workspace so, and what is written then.
 
-    `still_there`: the volume or archive that is given up exists, or could not be looked for.
+    `evidence` is what a look at the volume or archive that is given up has shown. A corrupt
+    archive is there and yet lost: were its loss not acceptable, no recovery would end the error.
 
     >>> from datetime import UTC, datetime
     >>> at = datetime(2026, 1, 1, tzinfo=UTC)
@@ -169,7 +167,7 @@ def recovery_decision(
             operation_runs=ws.operation is not Operation.NONE,
             actor=actor,
             accepts=_accepts(ws, accept_loss),
-            still_there=still_there and not _known_corrupt(ws, accept_loss),
+            evidence=evidence,
             data_at_stake=data_at_stake(ws),
         )
     )

@@ -30,7 +30,7 @@ from wsctl_core.values.actions import (
 from wsctl_core.values.archives import ArchiveReceipt
 from wsctl_core.values.names import archive_key
 from wsctl_core.values.patches import NEXT_NUMBER, ReconcilerPatch
-from wsctl_core.values.states import HomeState, Operation
+from wsctl_core.values.states import HomeState
 from wsctl_core.values.validation import InvalidValue
 from wsctl_core.values.workspace import Home, Workspace, effective_home
 

@@ -38,6 +38,7 @@ class AdapterCode(StrEnum):
     VOLUME_CREATE_FAILED = "VOLUME_CREATE_FAILED"
     VOLUME_MISSING = "VOLUME_MISSING"
     VOLUME_IN_USE = "VOLUME_IN_USE"
+    CONTAINER_EXISTS = "CONTAINER_EXISTS"
     CONTAINER_START_FAILED = "CONTAINER_START_FAILED"
     CONTAINER_WITHOUT_VOLUME = "CONTAINER_WITHOUT_VOLUME"
 
@@ -56,9 +57,13 @@ REASON_OF_CODE: Mapping[AdapterCode, ErrorReason] = {
     # the action that missed it.
     AdapterCode.VOLUME_MISSING: ErrorReason.ACTION_FAILED,
     AdapterCode.VOLUME_IN_USE: ErrorReason.ACTION_FAILED,
+    AdapterCode.CONTAINER_EXISTS: ErrorReason.ACTION_FAILED,
     AdapterCode.CONTAINER_START_FAILED: ErrorReason.ACTION_FAILED,
     AdapterCode.CONTAINER_WITHOUT_VOLUME: ErrorReason.MISMATCH,
 }
+
+IN_THE_WAY = frozenset({AdapterCode.CONTAINER_EXISTS, AdapterCode.VOLUME_IN_USE})
+"""What a call that landed late has left: it is removed by the next attempt's first action."""
 
 Context = tuple[tuple[str, str], ...]
 """Details of an error as sorted pairs: a value, so that errors compare and hash."""
@@ -72,6 +77,11 @@ def context(details: Mapping[str, object] | Context) -> Context:
     """
     pairs = details.items() if isinstance(details, Mapping) else details
     return tuple(sorted((str(key), str(value)) for key, value in pairs))
+
+
+def code_in(details: Context) -> AdapterCode | None:
+    """The adapter's code, where the details name one."""
+    return next((AdapterCode(value) for key, value in details if key == "code"), None)
 
 
 def reason_of_code(code: AdapterCode) -> ErrorReason:
@@ -122,7 +132,4 @@ class ErrorInfo:
     @property
     def code(self) -> AdapterCode | None:
         """The adapter's code, when the error came with one."""
-        for key, value in self.context:
-            if key == "code":
-                return AdapterCode(value)
-        return None
+        return code_in(self.context)

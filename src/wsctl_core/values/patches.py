@@ -118,15 +118,12 @@ def apply(ws: Workspace, patch: Patch, next_number: int | None = None) -> Worksp
 
     An alarm leaves an error that is already recorded; a recovery leaves a running operation.
     """
-    match patch:
-        case Alarm(error_info=error_info):
-            if ws.error_info is not None:
-                return ws
-            return attrs.evolve(ws, error_info=error_info)
-        case Recovery():
-            if ws.operation is not Operation.NONE:
-                return ws
-            patch = _RECOVERED
+    if isinstance(patch, Alarm):
+        return ws if ws.error_info is not None else attrs.evolve(ws, error_info=patch.error_info)
+    if isinstance(patch, Recovery):
+        if ws.operation is not Operation.NONE:
+            return ws
+        patch = _RECOVERED
     values = changes(patch)
     for column, value in values.items():
         if value is NEXT_NUMBER:

@@ -1,5 +1,8 @@
 """Policy: every number that decides. A policy that would break a contract can't be made."""
 
+from collections.abc import Mapping
+from datetime import timedelta
+
 import attrs
 
 from wsctl_core.values import validation as must
@@ -48,11 +51,11 @@ timeout (1800 s), or an archive could be collected while it is being written
     ttl_poll_seconds: int = attrs.field(default=60, validator=must.whole(1))
     gc_poll_seconds: int = attrs.field(default=3600, validator=must.whole(1))
 
-    timeout_seconds: dict[Operation, int] = attrs.field(init=False, repr=False, eq=False)
+    timeouts: Mapping[Operation, timedelta] = attrs.field(init=False, repr=False, eq=False)
 
     def __attrs_post_init__(self) -> None:
         delays = self.restart_delays_seconds
-        if not isinstance(delays, tuple) or not delays:
+        if not delays:
             raise must.refuse(self, "restart_delays_seconds", "expected at least one wait")
         for delay in delays:
             if type(delay) is not int or not 0 <= delay < self.stable_run_seconds:
@@ -76,7 +79,8 @@ timeout (1800 s), or an archive could be collected while it is being written
             Operation.ARCHIVING: self.archiving_timeout_seconds,
             Operation.DELETING: self.deleting_timeout_seconds,
         }
-        object.__setattr__(self, "timeout_seconds", timeouts)
+        by_operation = {operation: timedelta(seconds=s) for operation, s in timeouts.items()}
+        object.__setattr__(self, "timeouts", by_operation)
         longest = max(timeouts.values())
         # Contract 9: what an operation may still be writing is never collected.
         if self.gc_grace_seconds <= longest:

@@ -65,6 +65,7 @@ class Reason(StrEnum):
     DELETION_TRIES_LATER = auto()
     TIMEOUT_IS_TERMINAL = auto()
     LOSS_IS_TERMINAL = auto()
+    SOMETHING_IN_THE_WAY = auto()
     ATTEMPTS_EXHAUSTED = auto()
     ATTEMPT_REPEATED = auto()
     # ttl_decision
@@ -173,6 +174,7 @@ SENTENCES: Mapping[Reason, str] = {
     Reason.DELETION_TRIES_LATER: "Deletion failed and is tried again later, without end.",
     Reason.TIMEOUT_IS_TERMINAL: "An operation that ran out of time is not repeated.",
     Reason.LOSS_IS_TERMINAL: "Lost data does not come back by trying again.",
+    Reason.SOMETHING_IN_THE_WAY: "A late call left something in the way; it is removed first.",
     Reason.ATTEMPTS_EXHAUSTED: "The last of the allowed attempts failed.",
     Reason.ATTEMPT_REPEATED: "The attempt failed and is repeated after a wait.",
     Reason.NOT_RUNNING: "It does not run, so it can't be idle.",

@@ -3,7 +3,7 @@
 Both are made of the same verdicts that decide, so they can't drift from them.
 """
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
@@ -112,8 +112,7 @@ def next_at(ws: Workspace, moment: Moment, verdict: Verdict[Any]) -> datetime | 
         case Reason.RESTART_BACKS_OFF if ws.started_at is not None:
             return restart_due_at(ws, ws.started_at, moment.policy)
         case Reason.ACTION_RUNS | Reason.RESULT_AWAITED if ws.op_started_at is not None:
-            timeout = moment.policy.timeout_seconds[ws.operation]
-            return ws.op_started_at + timedelta(seconds=timeout)
+            return ws.op_started_at + moment.policy.timeouts[ws.operation]
         case _:
             return None
 
