@@ -12,6 +12,7 @@ import attrs
 import pytest
 
 from wsctl_core.decisions import (
+    collection,
     completion,
     facts,
     failure,
@@ -20,14 +21,15 @@ from wsctl_core.decisions import (
     operations,
     planning,
     reconcile,
+    recovery,
     stepping,
 )
-from wsctl_core.decisions.rules import Rule, Table, all_of
-from wsctl_core.model import LAWS, Budget, Laws
-from wsctl_core.values import workspace
-from wsctl_core.values.actions import ActionKind, Progress, Record
+from wsctl_core.decisions.rules import all_of
+from wsctl_core.model import LAWS, STARTS, Budget, Laws, World
+from wsctl_core.model.world import Attempt, Process
+from wsctl_core.values.actions import ActionKind, Progress
 from wsctl_core.values.patches import UNSET
-from wsctl_core.values.states import HomeState, ObservedStatus, Operation
+from wsctl_core.values.states import DesiredState, ObservedStatus, Operation
 
 Patch = pytest.MonkeyPatch
 Removal = Callable[[Patch], None]
@@ -39,13 +41,15 @@ class Ablation:
 
     hazard: str
     rule: str
-    start: str
+    start: str | World
     budget: Budget
     remove: tuple[Removal, ...] = ()
     laws: Laws = LAWS
     errors: bool = True
     dies: bool = False
     limit: int = 300_000
+    long: bool = False
+    """It takes seconds to find."""
 
 
 def without(module: Any, name: str, *rows: str) -> Removal:
@@ -158,6 +162,22 @@ def _believes_at_once(ws: Any, what: Any, identity: Any, seq: int) -> Any:
     return facts.Sighting.TWICE
 
 
+_anomaly = health.anomaly
+
+
+def _anomaly_at_any_time(ws: Any, seen: Any) -> Any:
+    at_rest = attrs.evolve(ws, operation=Operation.NONE, op_acted_seq=None)
+    return _anomaly(at_rest, seen)
+
+
+def _archiving_completes_when(**conditions: Any) -> Removal:
+    """Another condition for the completion of ARCHIVING."""
+    target = next(r for r in completion.COMPLETION.rules if r.name == "C-target")
+    others = tuple(c for c in target.when if Operation.ARCHIVING not in c["operation"])
+    archiving = all_of(operation=Operation.ARCHIVING, **conditions)
+    return changed(completion, "COMPLETION", "C-target", when=(*others, archiving))
+
+
 def _late_key(all_stages: tuple[Any, ...]) -> tuple[Any, ...]:
     """Delete the volume, then save the key: what H11 forbids."""
     ready = operations.READY
@@ -166,13 +186,25 @@ def _late_key(all_stages: tuple[Any, ...]) -> tuple[Any, ...]:
     return (*(operations.Stage(k, ready) for k in kinds), *all_stages[4:])
 
 
-_INTENT = Budget(intent=1)
 _R = Operation
+
+_ABOUT_TO_CREATE = STARTS["standby"].row._replace(
+    desired=DesiredState.RUNNING, operation=_R.STARTING, op=0
+)
+ARCHIVING_BESIDE_AN_OLD_LEADER = STARTS["standby"]._replace(
+    row=STARTS["standby"].row._replace(
+        desired=DesiredState.PENDING, operation=_R.ARCHIVING, op=1, version=1
+    ),
+    active=Process(attempt=Attempt(op=1)),
+    deposed=Process(seen=_ABOUT_TO_CREATE, attempt=Attempt(op=0, done=2)),
+)
+"""Where a fail-over during STARTING can lead when nothing stops the old leader."""
 
 ABLATIONS: tuple[Ablation, ...] = (
     Ablation(
         hazard="H1",
         rule="epoch on writes",
+        long=True,
         laws=Laws(epoch_on_writes=False),
         start="standby",
         budget=Budget(failover=1, intent=1),
@@ -180,6 +212,7 @@ ABLATIONS: tuple[Ablation, ...] = (
     Ablation(
         hazard="H2",
         rule="a new incarnation for every attempt",
+        long=True,
         remove=(replaced(reconcile, "make_action", _reuses_incarnation),),
         start="archived",
         budget=Budget(crash=1, intent=1),
@@ -209,6 +242,7 @@ ABLATIONS: tuple[Ablation, ...] = (
     Ablation(
         hazard="H5",
         rule="create, check, start",
+        long=True,
         laws=Laws(create_then_start=False),
         start="standby",
         budget=Budget(crash=1, intent=2),
@@ -237,7 +271,7 @@ ABLATIONS: tuple[Ablation, ...] = (
         ),
         laws=Laws(reaper=False),
         start="archived",
-        budget=Budget(crash=1, intent=1),
+        budget=Budget(crash=1, intent=2),
     ),
     Ablation(
         hazard="H6",
@@ -257,23 +291,25 @@ ABLATIONS: tuple[Ablation, ...] = (
         hazard="H4, H7",
         rule="deletion by identity, and Mismatch",
         laws=Laws(delete_by_identity=False),
-        remove=(without(completion, "COMPLETION", "C-mismatch"),),
-        start="running",
+        remove=(
+            changed(completion, "COMPLETION", "C-mismatch", then=completion.Completion.AWAITED),
+        ),
+        start="standby",
         budget=Budget(crash=1, intent=1),
     ),
     Ablation(
         hazard="H8",
         rule="before each action, epoch and operation are still ours",
         laws=Laws(epoch_before_acts=False),
-        start="standby",
-        budget=Budget(failover=1, intent=1),
+        start=ARCHIVING_BESIDE_AN_OLD_LEADER,
+        budget=Budget(),
     ),
     Ablation(
         hazard="H8",
         rule="a write repeats what it was decided on",
         laws=Laws(guarded_writes=False),
         start="running",
-        budget=Budget(intent=2),
+        budget=Budget(remove=1, intent=1),
     ),
     Ablation(
         hazard="H9",
@@ -284,22 +320,13 @@ ABLATIONS: tuple[Ablation, ...] = (
     ),
     Ablation(
         hazard="H10",
-        rule="ARCHIVING completes only when CONDEMNED",
+        rule="ARCHIVING completes only when CONDEMNED and its actions ended",
         remove=(
-            changed(
-                completion,
-                "COMPLETION",
-                "C-target",
-                when=(
-                    *completion.COMPLETION.rules[2].when[:4],
-                    all_of(operation=_R.ARCHIVING, observed=ObservedStatus.PENDING),
-                    *completion.COMPLETION.rules[2].when[5:],
-                ),
-            ),
-            stages(_R.ARCHIVING, drop(ActionKind.ARCHIVE_HOME, ActionKind.CONFIRM_ARCHIVE)),
+            _archiving_completes_when(observed=ObservedStatus.PENDING),
+            without(completion, "COMPLETION", "C-acting", "C-stale"),
         ),
         start="returned",
-        budget=Budget(intent=1),
+        budget=Budget(intent=1, remove=1),
     ),
     Ablation(
         hazard="H11",
@@ -342,6 +369,7 @@ ABLATIONS: tuple[Ablation, ...] = (
     Ablation(
         hazard="H16",
         rule="dirty is recorded before a container is created",
+        long=True,
         remove=(replaced(reconcile, "make_action", _forgets_dirt),),
         start="archived",
         budget=Budget(intent=1, remove=1, kill=1),
@@ -361,7 +389,7 @@ ABLATIONS: tuple[Ablation, ...] = (
             ),
         ),
         start="standby",
-        budget=Budget(intent=1, crash=1, timeout=1, recover=1),
+        budget=Budget(intent=1, timeout=1, recover=1),
     ),
     Ablation(
         hazard="H19",
@@ -382,7 +410,7 @@ ABLATIONS: tuple[Ablation, ...] = (
         hazard="H19",
         rule="the number is taken before listing",
         laws=Laws(number_before_listing=False),
-        start="running",
+        start="standby",
         budget=Budget(intent=1),
         errors=False,
     ),
@@ -396,10 +424,13 @@ ABLATIONS: tuple[Ablation, ...] = (
     ),
     Ablation(
         hazard="H20",
-        rule="an anomaly is believed when seen twice",
-        remove=(replaced(health, "sighting", _believes_at_once),),
+        rule="an anomaly is believed when seen twice, with no operation",
+        remove=(
+            replaced(health, "sighting", _believes_at_once),
+            replaced(health, "anomaly", _anomaly_at_any_time),
+        ),
         start="running",
-        budget=Budget(intent=2),
+        budget=Budget(kill=1, intent=1),
         errors=False,
     ),
     Ablation(
@@ -432,12 +463,14 @@ ABLATIONS: tuple[Ablation, ...] = (
     ),
     Ablation(
         hazard="H26",
-        rule="DELETED only while the operation is NONE or DELETING",
+        rule="DELETED only while the operation is NONE or DELETING, and ARCHIVING completes on it",
         remove=(
             changed(
                 observed, "OBSERVED", "O0", when=(all_of(deletion_asked=True, anything=False),)
             ),
+            _archiving_completes_when(observed=ObservedStatus.PENDING, home=facts.CONDEMNED),
         ),
+        errors=False,
         start="standby",
         budget=Budget(delete=1, intent=1),
     ),
@@ -484,6 +517,48 @@ ABLATIONS: tuple[Ablation, ...] = (
         remove=(without(reconcile, "MOVE", "M-resume"),),
         start="new",
         budget=Budget(crash=1),
+        errors=False,
+    ),
+    Ablation(
+        hazard="H25",
+        rule="a loss can be accepted",
+        remove=(changed(recovery, "RECOVERY", "E7", then=recovery.RecoveryOutcome.REFUSED),),
+        start="lost",
+        budget=Budget(),
+    ),
+    Ablation(
+        hazard="H25",
+        rule="the loss of an archive that is there and corrupt can be accepted",
+        remove=(
+            changed(
+                recovery,
+                "RECOVERY",
+                "E5",
+                when=(
+                    all_of(
+                        accepts={recovery.Accepts.HOME, recovery.Accepts.ARCHIVE},
+                        evidence=set(recovery.Evidence) - {recovery.Evidence.GONE},
+                    ),
+                ),
+            ),
+        ),
+        start="archived",
+        budget=Budget(corrupt=1, intent=1),
+    ),
+    Ablation(
+        hazard="H25",
+        rule="the reaper removes the container of a home that was given up",
+        remove=(replaced(collection, "effective_home", lambda ws: ws.home),),
+        start="returned",
+        budget=Budget(remove=1, intent=1, accept=1),
+    ),
+    Ablation(
+        hazard="contract 13",
+        rule="what a late call left in the way is not counted",
+        long=True,
+        remove=(without(failure, "FAILURE", "F-in-the-way"),),
+        start="new",
+        budget=Budget(crash=2),
         errors=False,
     ),
     Ablation(

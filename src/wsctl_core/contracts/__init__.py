@@ -28,6 +28,7 @@ from wsctl_core.contracts.states import (
 from wsctl_core.contracts.steps import (
     claims_are_from_rest,
     completion_is_fresh,
+    deletion_backs_off,
     deletion_of_archive_is_safe,
     deletion_of_volume_is_safe,
     error_stops_operations,
@@ -52,6 +53,7 @@ __all__ = [
     "claims_are_from_rest",
     "completion_is_fresh",
     "container_implies_volume",
+    "deletion_backs_off",
     "deletion_of_archive_is_safe",
     "deletion_of_volume_is_safe",
     "error_stops_operations",

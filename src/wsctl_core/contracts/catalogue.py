@@ -50,7 +50,7 @@ CONTRACTS: Mapping[int, Contract] = {
         (steps.key_is_saved_with_condemnation, steps.deletion_of_volume_is_safe),
     ),
     9: Contract("Collection is separate, and protects.", (steps.deletion_of_archive_is_safe,)),
-    10: Contract("Retries are bounded.", (runs.retries_are_bounded,)),
+    10: Contract("Retries are bounded.", (runs.retries_are_bounded, steps.deletion_backs_off)),
     11: Contract(
         "Durability: the newest data is never in danger.",
         (states.newest_data_is_kept, states.start_is_safe),

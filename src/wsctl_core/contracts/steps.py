@@ -111,6 +111,14 @@ def no_plan_while_terminal(before: Workspace, after: Workspace) -> Broken:
     return None
 
 
+def deletion_backs_off(before: Workspace, after: Workspace) -> Broken:
+    """Contract 10, H27: a deletion that ends in an error says when it is tried again."""
+    ended = before.operation is Operation.DELETING and after.operation is _NONE
+    if ended and is_terminal(after) and after.next_attempt_at is None:
+        return "a deletion ended in an error and would be tried again at once"
+    return None
+
+
 def same_operation_same_key(before: Workspace, after: Workspace) -> Broken:
     """Contract 7: an archive is saved under the key of the operation that made it."""
     if after.archive_key in (None, before.archive_key):

@@ -37,6 +37,15 @@ Loss = tuple[str, int]
 """`('home', incarnation)` or `('archive', operation)`."""
 
 
+class Error(NamedTuple):
+    """The recorded error, as far as decisions and checks can tell one from another."""
+
+    reason: ErrorReason
+    terminal: bool
+    code: AdapterCode | None = None
+    operation: Operation = Operation.NONE
+
+
 class Row(NamedTuple):
     """A row, as far as decisions can tell one from another."""
 
@@ -63,7 +72,7 @@ class Row(NamedTuple):
     marker: int | None = None
     dirty: bool = False
     errors: int = 0
-    error: tuple[ErrorReason, bool, AdapterCode | None] | None = None
+    error: Error | None = None
     waiting: bool = False
     """The next attempt is not due yet."""
     restarts: int = 0
@@ -163,14 +172,14 @@ def _suspect(suspect: tuple[SuspectKind, int, int] | None) -> Suspect | None:
 def _error_info(row: Row) -> ErrorInfo | None:
     if row.error is None:
         return None
-    reason, terminal, code = row.error
+    error = row.error
     return ErrorInfo(
-        reason=reason,
+        reason=error.reason,
         message="in the model",
-        is_terminal=terminal,
-        operation=row.operation,
+        is_terminal=error.terminal,
+        operation=error.operation,
         error_count=row.errors,
-        context={} if code is None else {"code": code.value},
+        context={} if error.code is None else {"code": error.code.value},
         occurred_at=NOW,
     )
 
@@ -204,7 +213,9 @@ def row_of(ws: Workspace, most_errors: int) -> Row:
         marker=None if ws.home.restore_marker is None else _op_of(ws.home.restore_marker),
         dirty=ws.home.dirty,
         errors=min(ws.error_count, most_errors),
-        error=None if error is None else (error.reason, error.is_terminal, error.code),
+        error=None
+        if error is None
+        else Error(error.reason, error.is_terminal, error.code, error.operation),
         waiting=ws.next_attempt_at is not None and ws.next_attempt_at > NOW,
         restarts=ws.restart_count if started else 0,
         started=started,

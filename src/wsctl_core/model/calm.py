@@ -24,6 +24,8 @@ BOUND = 400
 _NO_FAULTS = Budget()
 
 
+SHOWN = 60
+"""As much of a calm run as a story tells."""
 MOST_RECOVERIES = 3
 """A plain error, a lost home and a lost archive can each need a recovery of their own."""
 
@@ -71,6 +73,15 @@ class Calm:
         self._ends.update((world, end) for world in path)
         return end
 
+    def path(self, w: World) -> tuple[tuple[Event, World], ...]:
+        """The calm run from here: each event, and the world that it leads to."""
+        run: list[tuple[Event, World]] = []
+        w = w._replace(budget=_NO_FAULTS)
+        while w.broken is None and len(run) < SHOWN and (event := self.next_event(w)):
+            w = self.model.step(w, event)
+            run.append((event, w))
+        return tuple(run)
+
     def _way_out(self, w: World, recoveries: int) -> bool:
         """I11, H25: from every error, recovery leads out (once the image is mended)."""
         key = w, recoveries
@@ -112,7 +123,8 @@ class Calm:
         ):
             if pending is not None:
                 return what, 0, None
-        if w.dies and any(c.phase is ContainerPhase.RUNNING for c in w.containers):
+        runs = any(c.phase is ContainerPhase.RUNNING for c in w.containers)
+        if w.dies and runs and w.row.operation is Operation.NONE:
             return "container_ends", 0, "by its image"
         if model.decider.has_work(w.row, w.pass_seq, w.active.attempt):
             return "read", ACTIVE, None
@@ -146,25 +158,24 @@ class Calm:
         if settled is Settled.NOT:
             return End(w, settled, "stuck: nothing is left to do, and nothing is settled")
         broken = _disagrees(w, settled)
-        if broken is None and self.model.laws.reaper:
-            broken = strays_are_removed(self._strays(w))
-        return End(w, settled, broken)
+        return End(w, settled, broken or strays_are_removed(self._strays(w)))
 
 
 def _disagrees(w: World, settled: Settled) -> str | None:
     """What is settled in the row is so in the world, too."""
     inc = outside.home_inc(w)
     volume = outside.volume_of(w, inc)
-    runs = any(c.phase is ContainerPhase.RUNNING and c.inc == inc for c in w.containers)
+    running = [c.inc for c in w.containers if c.phase is ContainerPhase.RUNNING]
     match settled, w.row.desired:
         case Settled.DELETED, _:
             agrees = not w.volumes and not w.containers
         case Settled.CONVERGED, DesiredState.RUNNING:
-            agrees = runs and volume is not None and (volume.content == NEW or not w.written)
+            whole = volume is not None and (volume.content == NEW or not w.written)
+            agrees = whole and running == [inc]
         case Settled.CONVERGED, DesiredState.STANDBY:
-            agrees = not runs and volume is not None
+            agrees = volume is not None and not running
         case Settled.CONVERGED, DesiredState.PENDING:
-            agrees = not runs and volume is None
+            agrees = volume is None and not running
         case _:
             agrees = True
     return None if agrees else f"settled as {settled.value}, and the world is different"

@@ -130,6 +130,7 @@ class Decider:
             or contracts.same_operation_same_key(before, after)
             or contracts.restore_needs_marker(before, after)
             or contracts.key_is_saved_with_condemnation(before, after)
+            or contracts.deletion_backs_off(before, after)
         )
 
     def finding(

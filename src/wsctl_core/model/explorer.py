@@ -13,6 +13,7 @@ from wsctl_core.model.calm import Calm
 from wsctl_core.model.faults import Budget
 from wsctl_core.model.moves import Event, Model
 from wsctl_core.model.world import World, canonical
+from wsctl_core.values.states import Operation
 
 
 @attrs.frozen(kw_only=True)
@@ -24,7 +25,10 @@ class Exploration:
     """Every reachable world was visited."""
     broken: str | None = None
     path: tuple[tuple[Event | None, World], ...] = ()
-    """The shortest way to what is broken: worlds, each with the event that led to it."""
+    """The shortest way to what is broken: worlds, each with the event that led to it.
+
+    Where calm does not lead to rest, the calm run follows the way to where it begins.
+    """
 
     @property
     def holds(self) -> bool:
@@ -54,9 +58,10 @@ def explore(
         w = queue.popleft()
         broken = _judge(w, calm, errors)
         if broken is not None:
-            return Exploration(
-                states=len(cameby), exhausted=False, broken=broken, path=_path(w, cameby)
-            )
+            path = _path(w, cameby)
+            if calm is not None and w.broken is None:
+                path += calm.path(w)
+            return Exploration(states=len(cameby), exhausted=False, broken=broken, path=path)
         for event in model.events(w):
             after = model.step(w, event)
             if after not in cameby:
@@ -70,7 +75,9 @@ def explore(
 def _judge(w: World, calm: Calm | None, errors: bool) -> str | None:
     if w.broken is not None:
         return w.broken
-    if not errors and w.row.error is not None and w.row.error[1] and not w.row.deleted:
+    error = w.row.error
+    # A deletion that fails goes on by itself: its error needs nobody.
+    if not errors and error and error.terminal and error.operation is not Operation.DELETING:
         return "an error that no fault has caused"
     if calm is None:
         return None

@@ -51,11 +51,11 @@ from wsctl_core.values.actions import (
     SetIdleTimer,
     StartContainer,
 )
-from wsctl_core.values.errors import AdapterCode
+from wsctl_core.values.errors import AdapterCode, ErrorReason
 from wsctl_core.values.names import parse_archive_key
 from wsctl_core.values.patches import ReconcilerPatch
 from wsctl_core.values.policy import Policy
-from wsctl_core.values.states import ContainerPhase, DesiredState, Operation
+from wsctl_core.values.states import ContainerPhase, DesiredState, HomeState, Operation
 
 Event = tuple[str, int, Any]
 """What happens, to whom, and with what."""
@@ -65,6 +65,9 @@ MODEL_POLICY = Policy(attempts=2, restart_delays_seconds=(0, 10))
 
 _NONE = Operation.NONE
 _RUNNING = ContainerPhase.RUNNING
+
+_NAMES_STAY = frozenset({"read", "time_passes", "times_out"})
+"""What changes no copy of any data, and leaves every name in use: nothing to number anew."""
 
 
 class Model:
@@ -111,7 +114,10 @@ class Model:
     def step(self, w: World, event: Event) -> World:
         """The world after an event. Pure: the same world and event give the same world."""
         what, who, with_what = event
-        return canonical(self._checked(self._pruned(self._moves[what](w, who, with_what))))
+        after = self._moves[what](w, who, with_what)
+        if what in _NAMES_STAY:
+            return after
+        return canonical(self._checked(self._pruned(after)))
 
     # What can happen.
 
@@ -145,7 +151,8 @@ class Model:
         if p.attempt is not None and p.attempt.failed is not None:
             yield "record_failure", who, None
         elif p.seen is not None:
-            yield "carry_out", who, None
+            if not (p.attempt and p.attempt.running and who == DEPOSED):
+                yield "carry_out", who, None
         elif free and self.decider.has_work(w.row, w.pass_seq, p.attempt):
             yield "read", who, None
         if p.finding is not None:
@@ -229,7 +236,8 @@ class Model:
     def _carry_out(self, w: World, who: int, _: Any) -> World:
         p = _process(w, who)
         step = self.decided(p)
-        p = p._replace(seen=None, seen_pass=0)
+        if who == ACTIVE or self.laws.epoch_before_acts:
+            p = p._replace(seen=None, seen_pass=0)
         if isinstance(step, Act):
             if isinstance(step.action, Record):
                 return self._write(w, who, p, step, step.action.patch)
@@ -323,7 +331,8 @@ class Model:
     # The monitor.
 
     def _look(self, w: World, who: int, _: Any) -> World:
-        number = NEW_NUMBER if self.laws.number_before_listing else 0
+        first = self.laws.number_before_listing and self.laws.row_read_after_number
+        number = NEW_NUMBER if first else 0
         row = None if self.laws.row_read_after_number else w.row
         look = Look(number, w.containers, row)
         return _with(w, who, _process(w, who)._replace(look=look))
@@ -399,13 +408,17 @@ class Model:
         return w if by else _spent(w, "kill")
 
     def _volume_removed(self, w: World, who: int, _: Any) -> World:
-        return self._excused(_spent(outside.volume_removed(w), "remove"))
+        w = outside.volume_removed(w)._replace(tampered=True)
+        return self._excused(_spent(w, "remove"))
 
     def _volume_back(self, w: World, who: int, _: Any) -> World:
         return self._excused(_spent(outside.volume_back(w), "bring_back"))
 
     def _archive_spoilt(self, w: World, who: int, _: Any) -> World:
-        return self._excused(_spent(outside.archive_spoilt(w, corrupt=True), "corrupt"))
+        w = outside.archive_spoilt(w, corrupt=True)._replace(tampered=True)
+        w = self._excused(_spent(w, "corrupt"))
+        # A condemned volume is doomed: from its condemnation on, the archive is the one copy.
+        return w._replace(excused=w.excused or w.row.home is HomeState.CONDEMNED)
 
     def _archive_mended(self, w: World, who: int, _: Any) -> World:
         return self._excused(_spent(outside.archive_spoilt(w, corrupt=False), "mend"))
@@ -536,6 +549,10 @@ class Model:
     def _checked(self, w: World) -> World:
         if w.broken is None and not w.excused and (broken := self._loses_data(w)):
             return w._replace(broken=broken)
+        error = w.row.error
+        # H17: nothing is called lost while nobody has removed or spoilt anything.
+        if error is not None and error.reason is ErrorReason.DATA_LOST and not w.tampered:
+            return w._replace(broken="data is called lost that is not")
         return w
 
 

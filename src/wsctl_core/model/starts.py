@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from wsctl_core.model.abstraction import Row
+from wsctl_core.model.abstraction import Error, Row
 from wsctl_core.model.world import NEW, OLD, Archive, Container, Volume, World
 from wsctl_core.values.errors import ErrorReason
 from wsctl_core.values.observation import SuspectKind
@@ -57,13 +57,14 @@ STARTS: Mapping[str, World] = {
             archive=0,
             marker=0,
             errors=1,
-            error=(ErrorReason.DATA_LOST, True, None),
+            error=Error(ErrorReason.DATA_LOST, terminal=True),
         ),
         pass_seq=3,
         archives=(Archive(op=0, content=OLD),),
         hidden=Volume(inc=0, content=NEW),
         written=True,
         excused=True,
+        tampered=True,
     ),
 }
 """The states that explorations start from: a whole life, and one misfortune."""

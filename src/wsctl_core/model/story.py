@@ -137,7 +137,7 @@ def _picture(w: World) -> str:
     if row.archive is not None:
         parts.append(f"archive_key names {row.archive}")
     if row.error is not None:
-        parts.append(f"error {row.error[0]}{' (terminal)' if row.error[1] else ''}")
+        parts.append(f"error {row.error.reason}{' (terminal)' if row.error.terminal else ''}")
     parts += [f"volume {v.inc} holds {_CONTENT[v.content]}" for v in w.volumes]
     parts += [f"container {c.cid} on {c.inc} {c.phase}" for c in w.containers]
     parts += [f"archive {a.op} holds {_CONTENT[a.content]}" for a in w.archives]

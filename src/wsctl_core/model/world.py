@@ -125,6 +125,8 @@ class World(NamedTuple):
     """There is user data."""
     excused: bool = False
     """The outside destroyed the last copy of the newest data."""
+    tampered: bool = False
+    """Someone else removed a volume or spoilt an archive, at some time."""
     dies: bool = False
     """The container ends by itself soon after every start."""
     budget: Budget = Budget()
