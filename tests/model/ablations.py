@@ -562,6 +562,13 @@ ABLATIONS: tuple[Ablation, ...] = (
         errors=False,
     ),
     Ablation(
+        hazard="contract 10",
+        rule="attempts are bounded",
+        remove=(without(failure, "FAILURE", "F-exhausted"),),
+        start="standby",
+        budget=Budget(intent=1, fail=3),
+    ),
+    Ablation(
         hazard="4.6",
         rule="an expiry names the intent that it judged",
         laws=Laws(ttl_names_version=False),

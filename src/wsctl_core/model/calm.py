@@ -157,11 +157,11 @@ class Calm:
         settled = self.model.decider.settled(w.row, w.pass_seq)
         if settled is Settled.NOT:
             return End(w, settled, "stuck: nothing is left to do, and nothing is settled")
-        broken = _disagrees(w, settled)
+        broken = disagrees(w, settled)
         return End(w, settled, broken or strays_are_removed(self._strays(w)))
 
 
-def _disagrees(w: World, settled: Settled) -> str | None:
+def disagrees(w: World, settled: Settled) -> str | None:
     """What is settled in the row is so in the world, too."""
     inc = outside.home_inc(w)
     volume = outside.volume_of(w, inc)

@@ -260,7 +260,7 @@ class Decider:
         verdict = collection.reap_decision(
             seen,
             self.workspace(row),
-            ours=True,
+            ours=seen.incarnation is not None,
             first_seen_at=LONG_AGO,
             now=NOW,
             policy=self.policy,

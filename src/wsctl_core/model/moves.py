@@ -6,7 +6,7 @@ any two of them. A call that was issued may land at any later time, also after i
 """
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, assert_never
 
 from wsctl_core.contracts.states import newest_data_is_kept, start_is_safe
 from wsctl_core.contracts.steps import deletion_of_archive_is_safe, deletion_of_volume_is_safe
@@ -38,7 +38,6 @@ from wsctl_core.model.world import (
     canonical,
 )
 from wsctl_core.values.actions import (
-    Action,
     ArchiveHome,
     ConfirmArchive,
     CreateContainer,
@@ -46,6 +45,7 @@ from wsctl_core.values.actions import (
     DeleteVolume,
     DeleteVolumes,
     MakeVolume,
+    OutsideAction,
     Record,
     RestoreHome,
     SetIdleTimer,
@@ -241,7 +241,7 @@ class Model:
         if isinstance(step, Act):
             if isinstance(step.action, Record):
                 return self._write(w, who, p, step, step.action.patch)
-            return self._act(w, who, p, step)
+            return self._act(w, who, p, step, step.action)
         return self._write(w, who, p, step, step.patch)  # type: ignore[union-attr]  # no Skip, Wait
 
     def _write(self, w: World, who: int, p: Process, step: Any, patch: ReconcilerPatch) -> World:
@@ -257,7 +257,7 @@ class Model:
             attempt = attempt._replace(running=False)
         return _with(w, who, p._replace(attempt=attempt))._replace(row=row, broken=broken)
 
-    def _act(self, w: World, who: int, p: Process, step: Act) -> World:
+    def _act(self, w: World, who: int, p: Process, step: Act, action: OutsideAction) -> World:
         if self.laws.epoch_before_acts:
             if who == DEPOSED:
                 return self._stopped(w, who)
@@ -267,9 +267,11 @@ class Model:
                 w = w._replace(broken="an attempt began before its wait was over")
         attempt = attempt_of(step.after)
         assert attempt is not None
-        return self._issued(w, who, p, attempt, step.action)
+        return self._issued(w, who, p, attempt, action)
 
-    def _issued(self, w: World, who: int, p: Process, attempt: Attempt, action: Action) -> World:
+    def _issued(
+        self, w: World, who: int, p: Process, attempt: Attempt, action: OutsideAction
+    ) -> World:
         call, broken = self._call(w, attempt, action), None
         if call is None:
             return _with(w, who, p._replace(attempt=attempt._replace(running=False)))
@@ -280,7 +282,7 @@ class Model:
         w = w._replace(calls=(*w.calls, call._replace(waits=who)), broken=w.broken or broken)
         return _with(w, who, p._replace(attempt=attempt))
 
-    def _call(self, w: World, attempt: Attempt, action: Action) -> Call | None:
+    def _call(self, w: World, attempt: Attempt, action: OutsideAction) -> Call | None:
         """The call that carries an action out; None when there is nothing to call for."""
         match action:
             case DeleteContainers():
@@ -312,8 +314,7 @@ class Model:
             case DeleteVolumes():
                 incs = tuple(v.inc for v in w.volumes)
                 return Call("remove_volumes", incs=incs) if incs else None
-            case Record():
-                raise AssertionError("a record is written, not called")
+        assert_never(action)
 
     def _record_failure(self, w: World, who: int, _: Any) -> World:
         p = _process(w, who)

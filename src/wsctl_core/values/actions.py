@@ -117,7 +117,7 @@ class Record:
     patch: ReconcilerPatch
 
 
-Action: TypeAlias = (
+OutsideAction: TypeAlias = (
     DeleteContainers
     | MakeVolume
     | RestoreHome
@@ -128,8 +128,10 @@ Action: TypeAlias = (
     | ConfirmArchive
     | DeleteVolume
     | DeleteVolumes
-    | Record
 )
+"""What is done to the outside, and may land late."""
+
+Action: TypeAlias = OutsideAction | Record
 
 
 @attrs.frozen(kw_only=True)
