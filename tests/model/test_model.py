@@ -11,6 +11,7 @@ from wsctl_core.model.abstraction import Row, row_of, workspace_of
 from wsctl_core.model.calm import Calm, disagrees
 from wsctl_core.model.laws import Laws
 from wsctl_core.model.moves import MODEL_POLICY, Event
+from wsctl_core.model.naming import canonical, names_in
 from wsctl_core.model.story import describe
 from wsctl_core.model.world import (
     NEW,
@@ -23,8 +24,6 @@ from wsctl_core.model.world import (
     Look,
     Process,
     Volume,
-    canonical,
-    names_in,
 )
 from wsctl_core.values.observation import SuspectKind
 from wsctl_core.values.policy import Policy
@@ -163,7 +162,7 @@ def test_every_event_has_words(laws: Laws) -> None:
         for event in model.events(w):
             told.add(event[0])
             assert describe(model, w, event)
-    assert told == set(model._moves)
+    assert told == set(model.moves)
 
 
 def test_calm_leads_a_new_workspace_to_run() -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from wsctl_core.model import LAWS, STARTS, Budget, Model, World
 from wsctl_core.model.laws import Laws
+from wsctl_core.model.naming import canonical
 from wsctl_core.model.outside import Answer, land, user_writes
 from wsctl_core.model.story import describe
 from wsctl_core.model.world import (
@@ -18,7 +19,6 @@ from wsctl_core.model.world import (
     Finding,
     Process,
     Volume,
-    canonical,
 )
 from wsctl_core.values.errors import AdapterCode
 from wsctl_core.values.states import (

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from itertools import pairwise
 
 from wsctl_core.contracts.states import Broken, Settled
 from wsctl_core.decisions.limits import holds_place
@@ -25,7 +26,7 @@ def retries_are_bounded(attempts_at: Sequence[datetime], policy: Policy) -> Brok
     """Contract 10: one operation is attempted a bounded number of times, with waits between."""
     if len(attempts_at) > policy.attempts:
         return f"{len(attempts_at)} attempts, {policy.attempts} are allowed"
-    for earlier, later in zip(attempts_at, attempts_at[1:], strict=False):
+    for earlier, later in pairwise(attempts_at):
         if (later - earlier).total_seconds() < policy.retry_interval_seconds:
             return "an attempt began before its wait was over"
     return None

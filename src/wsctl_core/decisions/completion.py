@@ -5,7 +5,7 @@ that began after the last action ended counts (H19).
 """
 
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from wsctl_core.decisions.facts import CONDEMNED, HomeFact, home_fact
 from wsctl_core.decisions.rules import ALWAYS, Rule, Table, Verdict, all_of
@@ -103,9 +103,13 @@ _IN_PROGRESS = SuspectKind.IN_PROGRESS
 
 def completion_facts(ws: Workspace, pass_seq: int) -> CompletionFacts:
     """The row reduced to what completion reads."""
+    return CompletionFacts(*_completion_values(ws, pass_seq))
+
+
+def _completion_values(ws: Workspace, pass_seq: int) -> tuple[Any, ...]:
     acted = ws.op_acted_seq
     home = effective_home(ws)
-    return CompletionFacts(
+    return (
         ws.operation,
         acted is not None,
         acted is not None and effective_seq(ws, pass_seq) > acted,
@@ -131,4 +135,4 @@ def check_completion(ws: Workspace, pass_seq: int) -> Verdict[Completion]:
     >>> check_completion(ws, pass_seq=6).outcome.value
     'COMPLETE'
     """
-    return COMPLETION.decide(completion_facts(ws, pass_seq))
+    return COMPLETION.recall(_completion_values(ws, pass_seq))

@@ -10,7 +10,6 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import NamedTuple
 
-
 from wsctl_core.decisions.facts import Moment
 from wsctl_core.decisions.rules import ALWAYS, Rule, Table, Verdict, all_of
 from wsctl_core.decisions.steps import Fail
@@ -106,6 +105,7 @@ FAILURE = Table[FailureFacts, Retry](
 def retry_decision(ws: Workspace, failure: Failure, policy: Policy) -> Verdict[Retry]:
     """Whether one more failure is repeated.
 
+    >>> import attrs
     >>> from datetime import UTC
     >>> at = datetime(2026, 1, 1, tzinfo=UTC)
     >>> ws = Workspace.created(id="w1", owner_id="o", name="n", image="i", at=at, seq=1)
@@ -143,6 +143,7 @@ def record_failure(ws: Workspace, failure: Failure, moment: Moment) -> Fail:
     Terminal means, in one write: the operation ends, its op_id stays (it protects its archive
     from collection), and an observation newer than this is needed before anything is planned.
 
+    >>> import attrs
     >>> from datetime import UTC
     >>> at = datetime(2026, 1, 1, tzinfo=UTC)
     >>> ws = attrs.evolve(
@@ -159,7 +160,7 @@ def record_failure(ws: Workspace, failure: Failure, moment: Moment) -> Fail:
     count = ws.error_count + 1
     if verdict.outcome is Retry.REPEAT:
         return _repeat(ws, failure, moment, verdict, count)
-    error = _terminal_error(ws, failure, moment, verdict, count)
+    error = _terminal_error(ws, failure, moment, count)
     next_attempt_at = None
     if verdict.outcome is Retry.END_FOR_NOW:
         growths = max(0, count - moment.policy.attempts)
@@ -221,9 +222,7 @@ def _repeat(
     return Fail(verdict=verdict, guard=guard, patch=patch, error=error, after=again)
 
 
-def _terminal_error(
-    ws: Workspace, failure: Failure, moment: Moment, verdict: Verdict[Retry], count: int
-) -> ErrorInfo:
+def _terminal_error(ws: Workspace, failure: Failure, moment: Moment, count: int) -> ErrorInfo:
     reason, context = failure.reason, failure.context
     if reason not in AT_ONCE:
         reason = ErrorReason.RETRY_EXCEEDED

@@ -14,7 +14,7 @@ from wsctl_core.decisions.facts import DIRTY, TWICE, Sighting, home_fact, sighti
 from wsctl_core.decisions.observed import decide_observed, home_container, home_volume
 from wsctl_core.decisions.rules import ALWAYS, Rule, Table, Verdict, all_of
 from wsctl_core.values.errors import AdapterCode, ErrorInfo, ErrorReason
-from wsctl_core.values.observation import Observation, Suspect, SuspectKind
+from wsctl_core.values.observation import ContainerSeen, Observation, Suspect, SuspectKind
 from wsctl_core.values.patches import Alarm, MonitorPatch
 from wsctl_core.values.reasons import Reason
 from wsctl_core.values.states import ContainerPhase, HealthStatus, ObservedStatus, Operation
@@ -63,16 +63,24 @@ _ENDS_BY_ITSELF = (Operation.NONE, Operation.STARTING)
 
 
 def anomaly(ws: Workspace, seen: Observation) -> tuple[SuspectKind, str] | None:
-    """What is odd about a complete observation, and of whom.
+    """What is odd about an observation, and of whom.
 
     At rest, something that should be there and is not; during an operation, a container between
-    two states, of which completion must know (H24).
+    two states, of which completion must know (H24). A listing that failed shows nothing odd.
     """
-    container = home_container(ws, seen)
-    if ws.operation is not Operation.NONE:
-        if container is not None and container.phase is ContainerPhase.IN_PROGRESS:
-            return SuspectKind.IN_PROGRESS, container.id
+    if not seen.complete:
         return None
+    container = home_container(ws, seen)
+    if ws.operation is Operation.NONE:
+        return _missing(ws, seen, container)
+    if container is not None and container.phase is ContainerPhase.IN_PROGRESS:
+        return SuspectKind.IN_PROGRESS, container.id
+    return None
+
+
+def _missing(
+    ws: Workspace, seen: Observation, container: ContainerSeen | None
+) -> tuple[SuspectKind, str] | None:
     if home_volume(ws, seen) is not None:
         return None
     if container is not None:

@@ -77,7 +77,14 @@ def limit_decision(usage: Usage, policy: Policy = DEFAULT_POLICY) -> Verdict[boo
 
 
 def wants_place(ws: Workspace) -> bool:
-    """What the service counts: an intent to run."""
+    """What the service counts: an intent to run.
+
+    >>> from datetime import UTC, datetime
+    >>> ws = Workspace.created(id="w1", owner_id="o", name="n", image="i",
+    ...                        at=datetime(2026, 1, 1, tzinfo=UTC), seq=1)
+    >>> wants_place(ws)
+    True
+    """
     return ws.desired_state is DesiredState.RUNNING and ws.deleted_at is None
 
 
@@ -86,6 +93,12 @@ def holds_place(ws: Workspace, pass_seq: int) -> bool:
 
     A row that nobody has looked at since its last operation ended may still hold one, unless
     nothing was ever done with it.
+
+    >>> from datetime import UTC, datetime
+    >>> ws = Workspace.created(id="w1", owner_id="o", name="n", image="i",
+    ...                        at=datetime(2026, 1, 1, tzinfo=UTC), seq=1)
+    >>> holds_place(ws, pass_seq=0)
+    False
     """
     if ws.operation in (Operation.STARTING, Operation.STOPPING):
         return True

@@ -5,7 +5,7 @@ operation, a fresh observation before any plan.
 """
 
 from enum import StrEnum
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from wsctl_core.decisions.facts import (
     ALLOWED,
@@ -29,7 +29,6 @@ from wsctl_core.decisions.facts import (
     attempt_due,
     error_fact,
     home_fact,
-    is_fresh,
     restart_fact,
     sighting,
 )
@@ -42,7 +41,6 @@ from wsctl_core.values.workspace import (
     Workspace,
     effective_home,
     effective_seq,
-    usable_archive,
 )
 
 
@@ -267,24 +265,28 @@ _MISSING = SuspectKind.HOME_MISSING
 
 def plan_facts(ws: Workspace, moment: Moment) -> PlanFacts:
     """The row reduced to what planning reads."""
-    home = effective_home(ws)
+    return PlanFacts(*_plan_values(ws, moment))
+
+
+def _plan_values(ws: Workspace, moment: Moment) -> tuple[Any, ...]:
+    home, observed, desired = effective_home(ws), ws.observed_status, ws.desired_state
+    seq = effective_seq(ws, moment.pass_seq)
     restart, missing = ALLOWED, NEVER
-    if ws.observed_status is _STANDBY and ws.desired_state is _RUNNING:
+    if observed is _STANDBY and desired is _RUNNING:
         restart = restart_fact(ws, moment.now, moment.policy)
     if ws.suspect is not None:
-        seq = effective_seq(ws, moment.pass_seq)
         missing = sighting(ws, _MISSING, home.incarnation, seq)
-    return PlanFacts(
+    return (
         ws.deleted_at is not None,
-        ws.observed_status,
-        error_fact(ws),
-        attempt_due(ws, moment.now),
+        observed,
+        error_fact(ws) if ws.error_info is not None else NO_ERROR,
+        ws.next_attempt_at is None or attempt_due(ws, moment.now),
         ws.health_status,
-        is_fresh(ws, moment.pass_seq),
+        seq > ws.op_ended_seq,
         home_fact(home),
         missing,
-        ws.desired_state,
-        usable_archive(ws) is not None,
+        desired,
+        ws.archive_key is not None and ws.archive_key != ws.loss_accepted,
         restart,
         moment.place_free,
     )
@@ -301,4 +303,4 @@ def plan_operation(ws: Workspace, moment: Moment) -> Verdict[Plan]:
     >>> plan_operation(ws, Moment(now=at, fresh_id="op1", pass_seq=2)).outcome.value
     'PROVISIONING'
     """
-    return PLAN.decide(plan_facts(ws, moment))
+    return PLAN.recall(_plan_values(ws, moment))

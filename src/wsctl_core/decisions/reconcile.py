@@ -8,7 +8,7 @@ every answer is a function of the row, the attempt's progress and the moment (co
 from datetime import timedelta
 from enum import StrEnum
 from functools import cache
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import attrs
 
@@ -126,6 +126,7 @@ MOVE = Table[MoveFacts, Move](
 
 _NONE = Operation.NONE
 _DELETING = Operation.DELETING
+_SETTLED = Idle.SETTLED
 
 
 def reconcile(ws: Workspace, moment: Moment, progress: Progress | None = None) -> Step:
@@ -143,7 +144,7 @@ def reconcile(ws: Workspace, moment: Moment, progress: Progress | None = None) -
     op_id = cast(str, ws.op_id)  # a row with an operation has one
     ours = progress is not None and progress.op_id == op_id
     attempt = progress if progress is not None and ours else Progress(op_id=op_id)
-    verdict = MOVE.decide(move_facts(ws, moment, attempt, ours))
+    verdict = MOVE.recall(_move_values(ws, moment, attempt, ours))
     if verdict.outcome is Move.WAIT:
         if verdict.reason is Reason.RETRY_WAITS:
             return Wait(verdict=verdict, until=ws.next_attempt_at)
@@ -167,7 +168,11 @@ def reconcile(ws: Workspace, moment: Moment, progress: Progress | None = None) -
 
 def move_facts(ws: Workspace, moment: Moment, progress: Progress, ours: bool) -> MoveFacts:
     """The row and the attempt, reduced to what a running operation is judged by."""
-    return MoveFacts(
+    return MoveFacts(*_move_values(ws, moment, progress, ours))
+
+
+def _move_values(ws: Workspace, moment: Moment, progress: Progress, ours: bool) -> tuple[Any, ...]:
+    return (
         ws.health_status,
         ws.operation is _DELETING,
         ours,
@@ -190,15 +195,14 @@ def _wait(verdict: Verdict[Plan | Move]) -> Wait:
 
 def _at_rest(ws: Workspace, moment: Moment) -> Step:
     verdict = plan_operation(ws, moment)
-    match verdict.outcome:
-        case Idle.SETTLED:
-            return _skip(verdict)
-        case Idle.WAITING:
-            return _wait(verdict)
-        case Operation() as operation:
-            return _claim(ws, operation, moment, verdict)
-        case ErrorReason() as reason:
-            return _end_at_rest(ws, reason, moment)
+    plan = verdict.outcome
+    if plan is _SETTLED:
+        return _skip(verdict)
+    if isinstance(plan, Idle):
+        return _wait(verdict)
+    if isinstance(plan, Operation):
+        return _claim(ws, plan, moment, verdict)
+    return _end_at_rest(ws, plan, moment)
 
 
 def _claim(ws: Workspace, operation: Operation, moment: Moment, verdict: Verdict[Plan]) -> Claim:

@@ -48,6 +48,7 @@ def next_action(ws: Workspace, progress: Progress, moment: Moment) -> Action | N
     """The next action of the running operation, or None when every stage is behind it.
 
     >>> from datetime import UTC, datetime
+    >>> from wsctl_core.values.states import Operation
     >>> at = datetime(2026, 1, 1, tzinfo=UTC)
     >>> ws = attrs.evolve(
     ...     Workspace.created(id="w1", owner_id="o", name="n", image="i", at=at, seq=1),

@@ -110,7 +110,14 @@ ARCHIVE_TTL = Table[ArchiveFacts, Ttl](
 
 
 def standby_ttl_decision(ws: Workspace, activity: Activity, now: datetime) -> Verdict[Ttl]:
-    """Whether a running workspace has been idle for its whole idle time."""
+    """Whether a running workspace has been idle for its whole idle time.
+
+    >>> from datetime import UTC
+    >>> at = datetime(2026, 1, 1, tzinfo=UTC)
+    >>> ws = Workspace.created(id="w1", owner_id="o", name="n", image="i", at=at, seq=1)
+    >>> standby_ttl_decision(ws, Activity(), at).reason.value
+    'not_running'
+    """
     since_start = None if ws.started_at is None else now - ws.started_at
     return STANDBY_TTL.decide(
         StandbyFacts(
@@ -129,7 +136,14 @@ def standby_ttl_decision(ws: Workspace, activity: Activity, now: datetime) -> Ve
 
 
 def archive_ttl_decision(ws: Workspace, now: datetime) -> Verdict[Ttl]:
-    """Whether a workspace on standby has been unused for its whole archive time."""
+    """Whether a workspace on standby has been unused for its whole archive time.
+
+    >>> from datetime import UTC
+    >>> at = datetime(2026, 1, 1, tzinfo=UTC)
+    >>> ws = Workspace.created(id="w1", owner_id="o", name="n", image="i", at=at, seq=1)
+    >>> archive_ttl_decision(ws, at).reason.value
+    'not_standby'
+    """
     # H31: a container that died by itself leaves an old last_access_at; the intent is newer.
     last_use = max(ws.last_access_at, ws.intent_changed_at)
     return ARCHIVE_TTL.decide(

@@ -117,9 +117,9 @@ class Decider:
 
     def _broken_by_reconciler(self, before: Workspace, after: Workspace, pass_seq: int) -> Broken:
         most = self.policy.attempts
-        if after.operation is not Operation.DELETING and before.operation is not Operation.DELETING:
-            if after.error_count > most:
-                return f"{after.error_count} attempts, {most} are allowed"
+        deleting = Operation.DELETING in (before.operation, after.operation)
+        if after.error_count > most and not deleting:
+            return f"{after.error_count} attempts, {most} are allowed"
         return (
             contracts.only_own_columns(before, after, Writer.RECONCILER)
             or contracts.claims_are_from_rest(before, after)

@@ -12,7 +12,8 @@ from wsctl_core.contracts.states import Settled
 from wsctl_core.model.calm import Calm
 from wsctl_core.model.faults import Budget
 from wsctl_core.model.moves import Event, Model
-from wsctl_core.model.world import World, canonical
+from wsctl_core.model.naming import canonical
+from wsctl_core.model.world import World
 from wsctl_core.values.states import Operation
 
 

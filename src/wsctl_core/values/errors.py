@@ -65,6 +65,8 @@ REASON_OF_CODE: Mapping[AdapterCode, ErrorReason] = {
 IN_THE_WAY = frozenset({AdapterCode.CONTAINER_EXISTS, AdapterCode.VOLUME_IN_USE})
 """What a call that landed late has left: it is removed by the next attempt's first action."""
 
+_CODES = {code.value: code for code in AdapterCode}
+
 Context = tuple[tuple[str, str], ...]
 """Details of an error as sorted pairs: a value, so that errors compare and hash."""
 
@@ -80,8 +82,14 @@ def context(details: Mapping[str, object] | Context) -> Context:
 
 
 def code_in(details: Context) -> AdapterCode | None:
-    """The adapter's code, where the details name one."""
-    return next((AdapterCode(value) for key, value in details if key == "code"), None)
+    """The adapter's code, where the details name one of ours; a vendor's own code is none.
+
+    >>> code_in((("code", "VOLUME_IN_USE"),)).value
+    'VOLUME_IN_USE'
+    >>> code_in((("code", "EBUSY"),)) is None
+    True
+    """
+    return next((_CODES.get(value) for key, value in details if key == "code"), None)
 
 
 def reason_of_code(code: AdapterCode) -> ErrorReason:

@@ -117,6 +117,12 @@ def apply(ws: Workspace, patch: Patch, next_number: int | None = None) -> Worksp
     """The row after a write. `next_number` is what the sequence gives, where the patch asks.
 
     An alarm leaves an error that is already recorded; a recovery leaves a running operation.
+
+    >>> from datetime import UTC
+    >>> row = Workspace.created(id="w", owner_id="o", name="n", image="i",
+    ...                         at=datetime(2026, 1, 1, tzinfo=UTC), seq=1)
+    >>> apply(row, ReconcilerPatch(op_ended_seq=NEXT_NUMBER), next_number=7).op_ended_seq
+    7
     """
     if isinstance(patch, Alarm):
         return ws if ws.error_info is not None else attrs.evolve(ws, error_info=patch.error_info)

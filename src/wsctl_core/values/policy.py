@@ -34,7 +34,9 @@ timeout (1800 s), or an archive could be collected while it is being written
     archiving_timeout_seconds: int = attrs.field(default=1800, validator=must.whole(1))
     deleting_timeout_seconds: int = attrs.field(default=600, validator=must.whole(1))
 
-    restart_delays_seconds: tuple[int, ...] = attrs.field(default=(0, 10, 20, 40, 80))
+    restart_delays_seconds: tuple[int, ...] = attrs.field(
+        default=(0, 10, 20, 40, 80), validator=must.one_of(tuple)
+    )
     """The wait before each start without a stable run; as many starts as there are waits."""
     stable_run_seconds: int = attrs.field(default=600, validator=must.whole(1))
 

@@ -219,7 +219,7 @@ SENTENCES: Mapping[Reason, str] = {
     Reason.LOSS_ACCEPTED: "The loss is accepted; the workspace goes on without what was lost.",
     Reason.TRY_AGAIN: "The error is reset and wsctl tries again.",
     Reason.SHOWN_ERROR: "Its health is ERROR.",
-    Reason.SHOWN_OPERATION: "An operation is under way.",
+    Reason.SHOWN_OPERATION: "This is the operation that is under way.",
     Reason.SHOWN_ARCHIVED: "Nothing exists but its archive.",
     Reason.SHOWN_OBSERVED: "This is what was last observed.",
     Reason.ERROR_CHANGED: "An error appeared or changed.",

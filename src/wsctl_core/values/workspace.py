@@ -204,7 +204,7 @@ COLUMN_WRITER: Mapping[str, Writer] = {
     "previous_status": Writer.RECONCILER,
     "last_access_at": Writer.RECONCILER,
 }
-"""Contract 3: one writer per column. The exceptions are values of their own: `Alarm`, `Recovery`."""
+"""Contract 3: one writer per column. Its exceptions are values: `Alarm` and `Recovery`."""
 
 
 def effective_home(ws: Workspace) -> Home:
@@ -226,7 +226,17 @@ def effective_home(ws: Workspace) -> Home:
 
 
 def usable_archive(ws: Workspace) -> str | None:
-    """The archive that a restore would use: none, when its loss was accepted."""
+    """The archive that a restore would use: none, when its loss was accepted.
+
+    >>> from datetime import UTC
+    >>> row = Workspace.created(id="w", owner_id="o", name="n", image="i",
+    ...                         at=datetime(2026, 1, 1, tzinfo=UTC), seq=3)
+    >>> kept = attrs.evolve(row, archive_key="k", archive_sha256="0" * 64, archive_size=1)
+    >>> usable_archive(kept)
+    'k'
+    >>> usable_archive(attrs.evolve(kept, loss_accepted="k")) is None
+    True
+    """
     return None if ws.archive_key == ws.loss_accepted else ws.archive_key
 
 
@@ -235,6 +245,12 @@ def effective_seq(ws: Workspace, pass_seq: int) -> int:
 
     A pass stands for every row that it saw unchanged; it can't have seen one that was created
     after it began.
+
+    >>> from datetime import UTC
+    >>> row = Workspace.created(id="w", owner_id="o", name="n", image="i",
+    ...                         at=datetime(2026, 1, 1, tzinfo=UTC), seq=3)
+    >>> effective_seq(row, pass_seq=2), effective_seq(row, pass_seq=4)
+    (0, 4)
     """
     if pass_seq > ws.observed_seq and ws.created_seq < pass_seq:
         return pass_seq
@@ -242,17 +258,38 @@ def effective_seq(ws: Workspace, pass_seq: int) -> int:
 
 
 def is_terminal(ws: Workspace) -> bool:
-    """The last error is one that only a person ends (or, for DELETING, time)."""
+    """The last error is one that only a person ends (or, for DELETING, time).
+
+    >>> from datetime import UTC
+    >>> row = Workspace.created(id="w", owner_id="o", name="n", image="i",
+    ...                         at=datetime(2026, 1, 1, tzinfo=UTC), seq=3)
+    >>> is_terminal(row)
+    False
+    """
     return ws.error_info is not None and ws.error_info.is_terminal
 
 
 def in_error(ws: Workspace) -> bool:
-    """A person sees ERROR, or is about to."""
+    """A person sees ERROR, or is about to.
+
+    >>> from datetime import UTC
+    >>> row = Workspace.created(id="w", owner_id="o", name="n", image="i",
+    ...                         at=datetime(2026, 1, 1, tzinfo=UTC), seq=3)
+    >>> in_error(attrs.evolve(row, health_status=HealthStatus.ERROR))
+    True
+    """
     return ws.health_status is HealthStatus.ERROR or is_terminal(ws)
 
 
 def finished_deleting(ws: Workspace) -> bool:
-    """Deletion was asked, done and seen; nothing of the workspace is needed any more."""
+    """Deletion was asked, done and seen; nothing of the workspace is needed any more.
+
+    >>> from datetime import UTC
+    >>> row = Workspace.created(id="w", owner_id="o", name="n", image="i",
+    ...                         at=datetime(2026, 1, 1, tzinfo=UTC), seq=3)
+    >>> finished_deleting(row)
+    False
+    """
     return (
         ws.observed_status is ObservedStatus.DELETED
         and ws.operation is Operation.NONE

@@ -71,8 +71,10 @@ def explain(ws: Workspace, moment: Moment, progress: Progress | None = None) -> 
     >>> at = datetime(2026, 1, 1, tzinfo=UTC)
     >>> ws = Workspace.created(id="w1", owner_id="o", name="n", image="i", at=at, seq=1)
     >>> why = explain(ws, Moment(now=at, fresh_id="op1"))
-    >>> why.status, why.because, why.waits_for
-    ('PENDING', 'Nothing has been observed since the last operation ended.', "the monitor's next look")
+    >>> why.because
+    'Nothing has been observed since the last operation ended.'
+    >>> why.status, why.waits_for
+    ('PENDING', "the monitor's next look")
     """
     if ws.operation is Operation.NONE:
         return _explained(ws, moment, PLAN, plan_facts(ws, moment))
