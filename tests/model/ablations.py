@@ -98,7 +98,7 @@ def stages(
         plan = operations.OPERATIONS[operation]
         new = attrs.evolve(plan, stages=rearrange(plan.stages))
         assert new.stages != plan.stages
-        patch.setitem(operations.OPERATIONS, operation, new)  # type: ignore[arg-type]
+        patch.setitem(operations.OPERATIONS, operation, new)
 
     return remove
 
@@ -108,32 +108,33 @@ def drop(*kinds: ActionKind) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
     return lambda all_stages: tuple(s for s in all_stages if s.action not in kinds)
 
 
-_make_action = stepping.make_action
-_claim = reconcile._claim
-_completion_patch = reconcile.completion_patch
+_make_action: Any = stepping.make_action
+_claim: Any = reconcile._claim
 
 
-def _reuses_incarnation(kind: ActionKind, ws: Any, progress: Any, moment: Any) -> Any:
-    action = _make_action(kind, ws, progress, moment)
-    if kind is ActionKind.RECORD_MAKING and ws.home.incarnation is not None:
-        home = attrs.evolve(action.patch.home, incarnation=ws.home.incarnation)
-        return attrs.evolve(action, patch=attrs.evolve(action.patch, home=home))
-    return action
+def _recording(kind: ActionKind, home: Callable[[Any, Any], Any]) -> Removal:
+    """Record another home than production does, in this kind of action."""
+
+    def make(made: ActionKind, ws: Any, progress: Any, moment: Any) -> Any:
+        action = _make_action(made, ws, progress, moment)
+        if made is not kind:
+            return action
+        patch = attrs.evolve(action.patch, home=home(ws, action.patch.home))
+        return attrs.evolve(action, patch=patch)
+
+    return replaced(reconcile, "make_action", make)
 
 
-def _keeps_marker(kind: ActionKind, ws: Any, progress: Any, moment: Any) -> Any:
-    action = _make_action(kind, ws, progress, moment)
-    if kind is ActionKind.RECORD_MAKING:
-        home = attrs.evolve(action.patch.home, restore_marker=ws.home.restore_marker)
-        return attrs.evolve(action, patch=attrs.evolve(action.patch, home=home))
-    return action
-
-
-def _does_not_condemn(kind: ActionKind, ws: Any, progress: Any, moment: Any) -> Any:
-    action = _make_action(kind, ws, progress, moment)
-    if kind is ActionKind.SAVE_ARCHIVE:
-        return attrs.evolve(action, patch=attrs.evolve(action.patch, home=UNSET))
-    return action
+_reuses_incarnation = _recording(
+    ActionKind.RECORD_MAKING,
+    lambda ws, home: attrs.evolve(home, incarnation=ws.home.incarnation or home.incarnation),
+)
+_keeps_marker = _recording(
+    ActionKind.RECORD_MAKING,
+    lambda ws, home: attrs.evolve(home, restore_marker=ws.home.restore_marker),
+)
+_does_not_condemn = _recording(ActionKind.SAVE_ARCHIVE, lambda ws, home: UNSET)
+_forgets_dirt = _recording(ActionKind.RECORD_DIRTY, lambda ws, home: ws.home)
 
 
 def _reuses_op_id(ws: Any, operation: Any, moment: Any, verdict: Any) -> Any:
@@ -144,18 +145,8 @@ def _reuses_op_id(ws: Any, operation: Any, moment: Any, verdict: Any) -> Any:
     return attrs.evolve(claim, patch=patch, after=Progress(op_id=ws.op_id))
 
 
-def _forgets_dirt(kind: ActionKind, ws: Any, progress: Any, moment: Any) -> Any:
-    action = _make_action(kind, ws, progress, moment)
-    if kind is ActionKind.RECORD_DIRTY:
-        return attrs.evolve(action, patch=attrs.evolve(action.patch, home=ws.home))
-    return action
-
-
 def _any_incarnation(ws: Any, seen: Any) -> Any:
     return next(iter(seen.volumes), None)
-
-
-_sighting = facts.sighting
 
 
 def _believes_at_once(ws: Any, what: Any, identity: Any, seq: int) -> Any:
@@ -213,7 +204,7 @@ ABLATIONS: tuple[Ablation, ...] = (
         hazard="H2",
         rule="a new incarnation for every attempt",
         long=True,
-        remove=(replaced(reconcile, "make_action", _reuses_incarnation),),
+        remove=(_reuses_incarnation,),
         start="archived",
         budget=Budget(crash=1, intent=1),
     ),
@@ -235,7 +226,7 @@ ABLATIONS: tuple[Ablation, ...] = (
     Ablation(
         hazard="H4",
         rule="saving the key condemns the volume",
-        remove=(replaced(reconcile, "make_action", _does_not_condemn),),
+        remove=(_does_not_condemn,),
         start="standby",
         budget=Budget(intent=1),
     ),
@@ -353,7 +344,7 @@ ABLATIONS: tuple[Ablation, ...] = (
         hazard="H15",
         rule="recording a new incarnation clears the marker",
         remove=(
-            replaced(reconcile, "make_action", _keeps_marker),
+            _keeps_marker,
             stages(_R.RESTORING, drop(ActionKind.RESTORE_HOME, ActionKind.SAVE_MARKER)),
         ),
         start="archived",
@@ -370,7 +361,7 @@ ABLATIONS: tuple[Ablation, ...] = (
         hazard="H16",
         rule="dirty is recorded before a container is created",
         long=True,
-        remove=(replaced(reconcile, "make_action", _forgets_dirt),),
+        remove=(_forgets_dirt,),
         start="archived",
         budget=Budget(intent=1, remove=1, kill=1),
     ),

@@ -117,11 +117,12 @@ class Failure:
     def of_code(
         cls, code: AdapterCode, message: str, details: Mapping[str, object] | Context = ()
     ) -> "Failure":
-        """The failure that an adapter reports by a code."""
+        """The failure that an adapter reports by a code; a vendor's code beside it is dropped."""
+        others = tuple(pair for pair in context(details) if pair[0] != "code")
         return cls(
             reason=reason_of_code(code),
             message=message,
-            context=(*context(details), ("code", code.value)),
+            context=(*others, ("code", code.value)),
         )
 
 

@@ -1,0 +1,1 @@
+"""The tests of wsctl, one folder per subject."""

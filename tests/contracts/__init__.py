@@ -1,0 +1,1 @@
+"""The thirteen contracts as properties of generated rows and runs, one file each."""

@@ -1,0 +1,1 @@
+"""The core's values, decisions and views, one file per subject."""
