@@ -126,9 +126,6 @@ def test_a_vendors_code_does_not_keep_a_failure_from_being_counted(failure: Fail
     assert recovery_decision(ended, Actor.OWNER).recovery is not None
 
 
-# Details are sorted, so a vendor's code that sorts before ours hides it: something in the way is
-# then counted, and an owner may wave a container without its volume away.
-@pytest.mark.xfail(strict=True, reason="the first code in the details hides ours")
 @pytest.mark.parametrize("code", AdapterCode)
 def test_a_vendors_code_does_not_hide_ours(code: AdapterCode) -> None:
     """The code that the adapter reported counts, whatever code its details name beside it."""

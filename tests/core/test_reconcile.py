@@ -504,22 +504,21 @@ def test_a_running_operation_is_reduced_as_the_specification_says(
     ws, now, held = given_attempt
     if ws.operation is Operation.NONE:
         return
-    for ours in (False, True):
-        facts = move_facts(ws, now, held or Progress(op_id="op1"), ours)
-        assert facts.health is ws.health_status
-        assert facts.deleting is (ws.operation.value == "DELETING")
-        assert facts.ours is ours
-        assert ws.op_started_at is not None
-        limit = {
-            "RESTORING": now.policy.restoring_timeout_seconds,
-            "ARCHIVING": now.policy.archiving_timeout_seconds,
-            "DELETING": now.policy.deleting_timeout_seconds,
-        }.get(ws.operation.value, 300)
-        assert facts.timed_out is (now.now - ws.op_started_at > timedelta(seconds=limit))
-        assert facts.attempt_due is not (
-            ws.next_attempt_at is not None and ws.next_attempt_at > now.now
-        )
-        assert facts.action_runs is (held is not None and held.running)
+    facts = move_facts(ws, now, held)
+    assert facts.health is ws.health_status
+    assert facts.deleting is (ws.operation.value == "DELETING")
+    assert facts.ours is (held is not None)
+    assert facts.action_runs is (held is not None and held.running)
+    assert ws.op_started_at is not None
+    limit = {
+        "RESTORING": now.policy.restoring_timeout_seconds,
+        "ARCHIVING": now.policy.archiving_timeout_seconds,
+        "DELETING": now.policy.deleting_timeout_seconds,
+    }.get(ws.operation.value, 300)
+    assert facts.timed_out is (now.now - ws.op_started_at > timedelta(seconds=limit))
+    assert facts.attempt_due is not (
+        ws.next_attempt_at is not None and ws.next_attempt_at > now.now
+    )
 
 
 STEP_OF_MOVE: dict[object, type] = {
@@ -541,7 +540,6 @@ def test_every_move_becomes_its_step(
     ws, now, held = given_attempt
     if ws.operation is Operation.NONE:
         return
-    ours = held is not None and held.op_id == ws.op_id
-    progress = held if held is not None and ours else Progress(op_id=str(ws.op_id))
-    expected = STEP_OF_MOVE[oracles.move(move_facts(ws, now, progress, ours))[0]]
+    attempted = held if held is not None and held.op_id == ws.op_id else None
+    expected = STEP_OF_MOVE[oracles.move(move_facts(ws, now, attempted))[0]]
     assert type(reconcile(ws, now, held)) is expected

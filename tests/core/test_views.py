@@ -185,7 +185,7 @@ def facts_of(ws: Workspace, now: Moment, held: Progress | None) -> tuple[Table[A
     if ws.operation is Operation.NONE:
         return PLAN, plan_facts(ws, now)
     ours = held is not None and held.op_id == ws.op_id
-    return MOVE, move_facts(ws, now, held or attempt(), ours)
+    return MOVE, move_facts(ws, now, held if ours else None)
 
 
 @given(given_attempt=attempts())

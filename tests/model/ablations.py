@@ -27,7 +27,7 @@ from wsctl_core.decisions import (
 from wsctl_core.decisions.rules import all_of
 from wsctl_core.model import LAWS, STARTS, Budget, Laws, World
 from wsctl_core.model.world import Attempt, Process
-from wsctl_core.values.actions import ActionKind, Progress
+from wsctl_core.values.actions import ActionKind
 from wsctl_core.values.patches import UNSET
 from wsctl_core.values.states import DesiredState, ObservedStatus, Operation
 
@@ -142,7 +142,7 @@ def _reuses_op_id(ws: Any, operation: Any, moment: Any, verdict: Any) -> Any:
     if ws.op_id is None:
         return claim
     patch = attrs.evolve(claim.patch, op_id=ws.op_id)
-    return attrs.evolve(claim, patch=patch, after=Progress(op_id=ws.op_id))
+    return attrs.evolve(claim, patch=patch, op_id=ws.op_id)
 
 
 def _any_incarnation(ws: Any, seen: Any) -> Any:

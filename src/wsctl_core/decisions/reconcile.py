@@ -142,9 +142,8 @@ def reconcile(ws: Workspace, moment: Moment, progress: Progress | None = None) -
     if ws.operation is _NONE:
         return _at_rest(ws, moment)
     op_id = cast(str, ws.op_id)  # a row with an operation has one
-    ours = progress is not None and progress.op_id == op_id
-    attempt = progress if progress is not None and ours else Progress(op_id=op_id)
-    verdict = MOVE.recall(_move_values(ws, moment, attempt, ours))
+    attempt = progress if progress is not None and progress.op_id == op_id else None
+    verdict = MOVE.recall(_move_values(ws, moment, attempt))
     if verdict.outcome is Move.WAIT:
         if verdict.reason is Reason.RETRY_WAITS:
             return Wait(verdict=verdict, until=ws.next_attempt_at)
@@ -152,12 +151,12 @@ def reconcile(ws: Workspace, moment: Moment, progress: Progress | None = None) -
     guard = OperationGuard(operation=ws.operation, op_id=op_id)
     match verdict.outcome:
         case Move.ACT:
-            return _act(ws, moment, attempt, guard, verdict)
+            return _act(ws, moment, cast(Progress, attempt), guard, verdict)
         case Move.COMPLETE:
             return Complete(verdict=verdict, guard=guard, patch=completion_patch(ws, moment))
         case Move.RESUME:
             patch = ReconcilerPatch(op_started_at=moment.now)  # H37: an outage is no slowness
-            return Resume(verdict=verdict, guard=guard, patch=patch, after=attempt)
+            return Resume(verdict=verdict, guard=guard, patch=patch)
         case Move.CANCEL:
             return _cancel(ws, moment, verdict)
         case Move.TIME_OUT:
@@ -166,20 +165,20 @@ def reconcile(ws: Workspace, moment: Moment, progress: Progress | None = None) -
             return record_failure(ws, _mismatch(ws), moment)
 
 
-def move_facts(ws: Workspace, moment: Moment, progress: Progress, ours: bool) -> MoveFacts:
-    """The row and the attempt, reduced to what a running operation is judged by."""
-    return MoveFacts(*_move_values(ws, moment, progress, ours))
+def move_facts(ws: Workspace, moment: Moment, attempt: Progress | None) -> MoveFacts:
+    """What a running operation is judged by; `attempt` is None when nobody here carries it out."""
+    return MoveFacts(*_move_values(ws, moment, attempt))
 
 
-def _move_values(ws: Workspace, moment: Moment, progress: Progress, ours: bool) -> tuple[Any, ...]:
+def _move_values(ws: Workspace, moment: Moment, attempt: Progress | None) -> tuple[Any, ...]:
     return (
         ws.health_status,
         ws.operation is _DELETING,
-        ours,
+        attempt is not None,
         check_completion(ws, moment.pass_seq).outcome,
         _elapsed(ws, moment) > moment.policy.timeouts[ws.operation],
         attempt_due(ws, moment.now),
-        progress.running,
+        attempt is not None and attempt.running,
     )
 
 
@@ -211,6 +210,7 @@ def _claim(ws: Workspace, operation: Operation, moment: Moment, verdict: Verdict
     return Claim(
         verdict=verdict,
         operation=operation,
+        op_id=moment.fresh_id,
         guard=ClaimGuard(
             intent_version=ws.intent_version, observed_seq=ws.observed_seq, home=ws.home
         ),
@@ -227,7 +227,6 @@ def _claim(ws: Workspace, operation: Operation, moment: Moment, verdict: Verdict
             archive_sha256=None if forget else UNSET,
             archive_size=None if forget else UNSET,
         ),
-        after=Progress(op_id=moment.fresh_id),
     )
 
 
@@ -253,23 +252,19 @@ def _end_at_rest(ws: Workspace, reason: ErrorReason, moment: Moment) -> Fail:
 def _act(
     ws: Workspace,
     moment: Moment,
-    progress: Progress,
+    attempt: Progress,
     guard: OperationGuard,
     verdict: Verdict[Move],
 ) -> Act:
-    place = cast(int, next_stage(ws, progress))  # the last stage ends ACTING, by its number
-    stage = OPERATIONS[ws.operation].stages[place]
-    return Act(
-        verdict=verdict,
-        guard=guard,
-        action=make_action(stage.action, ws, progress, moment),
-        after=attrs.evolve(progress, done=place + 1, running=True),
-    )
+    place = cast(int, next_stage(ws, attempt))  # the last stage ends ACTING, by its number
+    kind = OPERATIONS[ws.operation].stages[place].action
+    action = make_action(kind, ws, attempt, moment)
+    return Act(verdict=verdict, guard=guard, action=action, stage=place, attempt=attempt)
 
 
 def completion_patch(ws: Workspace, moment: Moment) -> ReconcilerPatch:
     """What completion writes: the operation ends, and the row tells what it brought about."""
-    patch = ReconcilerPatch(
+    return ReconcilerPatch(
         operation=Operation.NONE,
         op_id=None,
         op_started_at=None,
@@ -279,17 +274,21 @@ def completion_patch(ws: Workspace, moment: Moment) -> ReconcilerPatch:
         error_count=0,
         error_info=None,
         next_attempt_at=None,
+        **_brought_about(ws, moment),
     )
+
+
+def _brought_about(ws: Workspace, moment: Moment) -> dict[str, Any]:
     match ws.operation:
         case Operation.PROVISIONING | Operation.RESTORING:
-            return attrs.evolve(patch, home=attrs.evolve(ws.home, state=HomeState.READY))
+            return {"home": attrs.evolve(ws.home, state=HomeState.READY)}
         case Operation.STARTING:
-            starts = starts_without_stable_run(ws, moment.now, moment.policy) + 1
-            return attrs.evolve(patch, restart_count=starts, started_at=moment.now)
+            starts = starts_without_stable_run(ws, moment.now, moment.policy)
+            return {"restart_count": starts + 1, "started_at": moment.now}
         case Operation.STOPPING:
-            return attrs.evolve(patch, last_access_at=moment.now)
+            return {"last_access_at": moment.now}
         case _:
-            return attrs.evolve(patch, home=NO_HOME)
+            return {"home": NO_HOME}
 
 
 def _cancel(ws: Workspace, moment: Moment, verdict: Verdict[Move]) -> Fail:

@@ -1,8 +1,8 @@
 """The engine under every table: facts in, the first row that matches, a verdict out.
 
 Facts are a `NamedTuple` of booleans and enum members, so there are finitely many. A table is
-total because its last row has no condition. Verdicts are built once per combination of facts
-and remembered: deciding again is one dictionary look-up.
+total because its last row has no condition. Each row has one verdict, and which row decides is
+remembered for each combination of facts: deciding again is one dictionary look-up.
 """
 
 from collections.abc import Iterator, Mapping
@@ -86,6 +86,15 @@ class Table(Generic[F, O]):
     facts: type[F]
     rules: tuple[Rule[O], ...]
     _verdicts: dict[F, Verdict[O]] = attrs.field(init=False, factory=dict, repr=False)
+    _by_rule: tuple[Verdict[O], ...] = attrs.field(init=False, repr=False)
+
+    @_by_rule.default
+    def _one_verdict_for_each_rule(self) -> tuple[Verdict[O], ...]:
+        names = tuple(rule.name for rule in self.rules)
+        return tuple(
+            Verdict(outcome=rule.then, reason=rule.reason, rule=rule.name, looked_at=names[:place])
+            for place, rule in enumerate(self.rules)
+        )
 
     def __attrs_post_init__(self) -> None:
         names = [rule.name for rule in self.rules]
@@ -118,13 +127,10 @@ class Table(Generic[F, O]):
         return self.decide(self.facts(*values)) if verdict is None else verdict
 
     def _look_up(self, facts: F) -> Verdict[O]:
-        at = next(i for i, rule in enumerate(self.rules) if rule.matches(facts))
-        decided = self.rules[at]
-        return Verdict(
-            outcome=decided.then,
-            reason=decided.reason,
-            rule=decided.name,
-            looked_at=tuple(rule.name for rule in self.rules[:at]),
+        return next(
+            verdict
+            for rule, verdict in zip(self.rules, self._by_rule, strict=True)
+            if rule.matches(facts)
         )
 
     def domains(self) -> dict[str, tuple[Any, ...]]:

@@ -39,9 +39,14 @@ class Claim:
 
     verdict: Verdict[object]
     operation: Operation
+    op_id: str
     guard: ClaimGuard
     patch: ReconcilerPatch
-    after: Progress
+
+    @property
+    def after(self) -> Progress:
+        """The attempt that begins."""
+        return Progress(op_id=self.op_id)
 
 
 @attrs.frozen(kw_only=True)
@@ -51,7 +56,11 @@ class Resume:
     verdict: Verdict[object]
     guard: OperationGuard
     patch: ReconcilerPatch
-    after: Progress
+
+    @property
+    def after(self) -> Progress:
+        """The attempt that begins."""
+        return Progress(op_id=self.guard.op_id)
 
 
 @attrs.frozen(kw_only=True)
@@ -61,8 +70,14 @@ class Act:
     verdict: Verdict[object]
     guard: OperationGuard
     action: Action
-    after: Progress
-    """With `running` set; `stage_done` turns it into the progress after success."""
+    stage: int
+    """The action's place among the operation's stages."""
+    attempt: Progress
+
+    @property
+    def after(self) -> Progress:
+        """The attempt under way; `stage_done` turns it into the progress after success."""
+        return attrs.evolve(self.attempt, done=self.stage + 1, running=True)
 
 
 @attrs.frozen(kw_only=True)

@@ -76,7 +76,6 @@ class Calm:
     def path(self, w: World) -> tuple[tuple[Event, World], ...]:
         """The calm run from here: each event, and the world that it leads to."""
         run: list[tuple[Event, World]] = []
-        w = w._replace(budget=_NO_FAULTS)
         while w.broken is None and len(run) < SHOWN and (event := self.next_event(w)):
             w = self.model.step(w, event)
             run.append((event, w))

@@ -78,8 +78,8 @@ def explain(ws: Workspace, moment: Moment, progress: Progress | None = None) -> 
     """
     if ws.operation is Operation.NONE:
         return _explained(ws, moment, PLAN, plan_facts(ws, moment))
-    held = progress if progress is not None else Progress(op_id=str(ws.op_id))
-    facts = move_facts(ws, moment, held, progress is not None and progress.op_id == ws.op_id)
+    ours = progress is not None and progress.op_id == ws.op_id
+    facts = move_facts(ws, moment, progress if ours else None)
     return _explained(ws, moment, MOVE, facts)
 
 
