@@ -1,7 +1,7 @@
 """Everything that is checked about this repository, as sessions.
 
 Plain `nox` runs the default ones in the order below and takes a few minutes. The others are run
-by name: `nox -s bench`, `nox -s mutation`, `nox -s docs`.
+by name: `nox -s bench`, `nox -s campaign`, `nox -s mutation`, `nox -s docs`.
 """
 
 import os
@@ -94,20 +94,28 @@ def tests(session: nox.Session) -> None:
 @nox.session
 def coverage(session: nox.Session) -> None:
     """Every line and every branch of the core is run by a test that is not a campaign."""
-    _install(session, "-e", ".", "coverage", "hypothesis", "pytest")
-    session.run("coverage", "erase")
+    _install(session, "-e", ".", "hypothesis", "pytest", "pytest-cov", "pytest-xdist")
     folders = ("tests/core", "tests/contracts", "tests/model")
     here = [folder for folder in folders if Path(folder).exists()]
-    session.run("coverage", "run", "-m", "pytest", "-q", "-m", "not campaign", *here, "src")
-    session.run("coverage", "combine", "-q")
-    session.run("coverage", "report")
+    measured = ("--cov", "--cov-report=term-missing:skip-covered")
+    session.run(
+        "pytest", "-q", "-n", "2", "-m", "not campaign and not long", *measured, *here, "src"
+    )
 
 
 @nox.session
 def model(session: nox.Session) -> None:
     """The model checker: it explores every mix of faults and every ablation."""
     _install(session, "-e", ".", "hypothesis", "pytest", "pytest-xdist")
-    session.run("pytest", "-q", "-n", "2", *(session.posargs or ["tests/model"]))
+    where = session.posargs or ["tests/model"]
+    session.run("pytest", "-q", "-n", "2", "-m", "not long", *where)
+
+
+@nox.session
+def campaign(session: nox.Session) -> None:
+    """The model checker on larger mixes of faults: a quarter of an hour."""
+    _install(session, "-e", ".", "hypothesis", "pytest", "pytest-xdist")
+    session.run("pytest", "-q", "-n", "2", "-m", "long", *(session.posargs or ["tests/model"]))
 
 
 @nox.session

@@ -65,10 +65,27 @@ def test_the_first_match_decides() -> None:
     assert crossing().decide(Facts(Light.RED, True, True)).looked_at == ("green", "amber")
 
 
-def test_a_verdict_is_made_once() -> None:
-    """Deciding the same facts again gives the very same verdict."""
-    table = crossing()
-    assert table.decide(Facts(Light.RED, True, True)) is table.decide(Facts(Light.RED, True, True))
+class Asked(frozenset[bool]):
+    """Allowed values that remember how often they were asked for."""
+
+    times = 0
+
+    def __contains__(self, value: object) -> bool:
+        """Whether the value is allowed; each question counts."""
+        Asked.times += 1
+        return super().__contains__(value)
+
+
+def test_facts_are_looked_up_once() -> None:
+    """Deciding the same facts again asks no condition, and gives the very same verdict."""
+    rules = (rule("a", "x", {"hurry": Asked({True})}), rule("e", "y"))
+    table = Table[Facts, str](name="counts", facts=Facts, rules=rules)
+    facts = Facts(Light.RED, True, True)
+    first, asked = table.decide(facts), Asked.times
+    assert asked > 0
+    assert table.decide(facts) is first
+    assert table.recall(tuple(facts)) is first
+    assert Asked.times == asked
 
 
 def test_bare_values_are_recalled_as_facts() -> None:

@@ -89,11 +89,11 @@ MIXES: tuple[Mix, ...] = (
     rough("archived", 18_460, fail=2, intent=1),
     rough("archived", 11_640, corrupt=1, mend=1, intent=1, recover=1, accept=1),
     rough("archived", 48_560, corrupt=1, intent=1, accept=1, crash=1),
-    rough("archived", 139_630, timeout=1, recover=1, intent=1, crash=1),
+    rough("archived", timeout=1, recover=1, intent=1),
     # Lost, with an older archive left.
     rough("lost", 19_570, recover=1, accept=2, crash=1),
-    rough("lost", corrupt=1, accept=2, intent=1),
-    rough("lost", bring_back=1, recover=1, accept=1, intent=1, delete=1),
+    rough("lost", 55_000, corrupt=1, accept=2, intent=1),
+    rough("lost", bring_back=1, recover=1, accept=1, intent=1),
     # An image that never stays up.
     Mix(start="running", states=16_890, budget=Budget(crash=1), dies=True),
     Mix(start="new", budget=Budget(intent=1), dies=True),
@@ -107,3 +107,21 @@ MIXES: tuple[Mix, ...] = (
     ),
     Mix(start="standby", budget=Budget(failover=1, delete=1), errors=False, keep_fenced=True),
 )
+
+LONG_MIXES: tuple[Mix, ...] = (
+    calm("new", 500_000, reap=1, crash=1, intent=1),
+    calm("new", 100_000, crash=3),
+    calm("standby", 220_000, crash=1, intent=2, delete=1),
+    rough("running", 250_000, timeout=1, intent=2, recover=1, crash=1),
+    rough("running", 500_000, remove=1, intent=1, kill=1, accept=1, delete=1),
+    rough("archived", 139_000, timeout=1, recover=1, intent=1, crash=1),
+    rough("lost", bring_back=1, recover=1, accept=1, intent=1, delete=1),
+    Mix(
+        start="new",
+        states=200_000,
+        budget=Budget(failover=1),
+        errors=False,
+        keep_fenced=True,
+    ),
+)
+"""Larger mixes, for `nox -s campaign`: minutes each."""

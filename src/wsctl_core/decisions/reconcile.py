@@ -8,7 +8,7 @@ every answer is a function of the row, the attempt's progress and the moment (co
 from datetime import timedelta
 from enum import StrEnum
 from functools import cache
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, assert_never, cast
 
 import attrs
 
@@ -144,12 +144,13 @@ def reconcile(ws: Workspace, moment: Moment, progress: Progress | None = None) -
     op_id = cast(str, ws.op_id)  # a row with an operation has one
     attempt = progress if progress is not None and progress.op_id == op_id else None
     verdict = MOVE.recall(_move_values(ws, moment, attempt))
-    if verdict.outcome is Move.WAIT:
+    move = verdict.outcome
+    if move is Move.WAIT:
         if verdict.reason is Reason.RETRY_WAITS:
             return Wait(verdict=verdict, until=ws.next_attempt_at)
         return _wait(verdict)
     guard = OperationGuard(operation=ws.operation, op_id=op_id)
-    match verdict.outcome:
+    match move:
         case Move.ACT:
             return _act(ws, moment, cast(Progress, attempt), guard, verdict)
         case Move.COMPLETE:
@@ -163,6 +164,7 @@ def reconcile(ws: Workspace, moment: Moment, progress: Progress | None = None) -
             return record_failure(ws, _timeout(ws, moment), moment)
         case Move.MISMATCH:
             return record_failure(ws, _mismatch(ws), moment)
+    assert_never(move)
 
 
 def move_facts(ws: Workspace, moment: Moment, attempt: Progress | None) -> MoveFacts:
