@@ -41,6 +41,7 @@ from wsctl_core import (
     Fail,
     HealthStatus,
     HomeState,
+    InvalidValue,
     LastExit,
     Moment,
     ObservedStatus,
@@ -543,3 +544,10 @@ def test_every_move_becomes_its_step(
     attempted = held if held is not None and held.op_id == ws.op_id else None
     expected = STEP_OF_MOVE[oracles.move(move_facts(ws, now, attempted))[0]]
     assert type(reconcile(ws, now, held)) is expected
+
+
+def test_progress_that_is_past_the_rows_stages_is_refused() -> None:
+    """An executor that claims more than the row has recorded is told what is wrong."""
+    ws = row(operation=Operation.STOPPING, op_id="op1", op_started_at=T0)
+    with pytest.raises(InvalidValue, match=r"Progress\.done: 9 is past the stages of this row"):
+        reconcile(ws, moment(), Progress(op_id="op1", done=9))

@@ -170,6 +170,8 @@ REFUSED: list[tuple[str, str, list[Any]]] = [
     ("Progress", "op_id", [*IDENTITY, None]),
     ("Progress", "done", WHOLE),
     ("Progress", "running", TRUTH),
+    ("Progress", "container_id", IDENTITY),
+    ("Progress", "receipt", ["a receipt", 1]),
     ("Moment", "now", [*MOMENT, None]),
     ("Moment", "fresh_id", [*IDENTITY, None]),
     ("Moment", "pass_seq", WHOLE),

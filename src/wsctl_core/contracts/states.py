@@ -110,6 +110,8 @@ def settled(ws: Workspace, moment: Moment) -> Settled:
     if ws.operation is not Operation.NONE:
         return Settled.NOT
     rest = _RESTS.get(plan_operation(ws, moment).reason, Settled.NOT)
+    if rest is Settled.CONVERGED and ws.suspect is not None:
+        return Settled.NOT  # the monitor looks again
     told = ws.health_status is HealthStatus.ERROR
     if told is not (rest is Settled.IN_ERROR) and not finished_deleting(ws):
         return Settled.NOT  # the monitor has yet to say so

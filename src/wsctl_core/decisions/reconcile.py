@@ -26,6 +26,7 @@ from wsctl_core.values.errors import ErrorReason, Failure
 from wsctl_core.values.patches import UNSET, ClaimGuard, OperationGuard, ReconcilerPatch
 from wsctl_core.values.reasons import Reason
 from wsctl_core.values.states import HealthStatus, HomeState, Operation
+from wsctl_core.values.validation import InvalidValue
 from wsctl_core.values.workspace import NO_HOME, Workspace
 
 
@@ -258,7 +259,9 @@ def _act(
     guard: OperationGuard,
     verdict: Verdict[Move],
 ) -> Act:
-    place = cast(int, next_stage(ws, attempt))  # the last stage ends ACTING, by its number
+    place = next_stage(ws, attempt)
+    if place is None:  # the last stage gives op_acted_seq its number, and the row has none
+        raise InvalidValue("Progress", "done", f"{attempt.done} is past the stages of this row")
     kind = OPERATIONS[ws.operation].stages[place].action
     action = make_action(kind, ws, attempt, moment)
     return Act(verdict=verdict, guard=guard, action=action, stage=place, attempt=attempt)

@@ -144,5 +144,7 @@ class Progress:
     op_id: str = attrs.field(validator=must.identity)
     done: int = attrs.field(default=0, validator=must.whole())
     running: bool = attrs.field(default=False, validator=must.truth)
-    container_id: str | None = None
-    receipt: ArchiveReceipt | None = None
+    container_id: str | None = attrs.field(default=None, validator=must.optional(must.identity))
+    receipt: ArchiveReceipt | None = attrs.field(
+        default=None, validator=must.optional(must.one_of(ArchiveReceipt))
+    )
