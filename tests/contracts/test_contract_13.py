@@ -14,6 +14,8 @@ from wsctl_core import (
     HealthStatus,
     ObservedStatus,
     Operation,
+    Suspect,
+    SuspectKind,
     Workspace,
 )
 from wsctl_core.contracts import Settled, recovery_leads_out, settled, settles
@@ -107,3 +109,11 @@ def test_a_recovery_that_leads_nowhere_is_rejected(end: Settled) -> None:
         assert told == f"after the recovery it is {end}"
     else:
         assert told is None
+
+
+def test_a_standing_suspicion_is_no_rest() -> None:
+    """While the monitor has to look again, nothing is settled, as desired as it may look."""
+    up: dict[str, Any] = {"observed_status": ObservedStatus.RUNNING, "home": CLEAN}
+    odd = Suspect(what=SuspectKind.CONTAINER_WITHOUT_VOLUME, identity="c1", seq=5)
+    assert settled(row(**up), moment()) is Settled.CONVERGED
+    assert settled(row(**up, suspect=odd), moment()) is Settled.NOT
