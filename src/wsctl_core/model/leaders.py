@@ -19,6 +19,7 @@ from wsctl_core.model.world import (
     Call,
     Look,
     Process,
+    Volume,
     World,
 )
 from wsctl_core.values.actions import (
@@ -163,10 +164,10 @@ class Leaders(Physics):
         p = process_of(w, who)
         look = p.look
         assert look is not None
-        volumes = w.volumes
+        volumes: tuple[Volume, ...] | None = w.volumes
         if fails:
             w = spent(w, "blind")
-            volumes = () if not self.laws.whole_listing_or_none else None  # type: ignore[assignment]
+            volumes = None if self.laws.whole_listing_or_none else ()
         finding = self.decider.finding(
             w.row if look.row is None else look.row,
             w.pass_seq,
