@@ -1,7 +1,8 @@
 """Everything that is checked about this repository, as sessions.
 
 Plain `nox` runs the default ones in the order below and takes a few minutes. The others are run
-by name: `nox -s bench`, `nox -s campaign`, `nox -s mutation`, `nox -s docs`.
+by name: `nox -s bench`, `nox -s simulation`, `nox -s crash`, `nox -s campaign`, `nox -s mutation`,
+`nox -s docs`.
 """
 
 import os
@@ -21,6 +22,8 @@ nox.options.sessions = [
     "lint",
     "types",
     "tests",
+    "system",
+    "elsewhere",
     "coverage",
     "model",
     "package",
@@ -79,16 +82,35 @@ def lint(session: nox.Session) -> None:
 @nox.session
 def types(session: nox.Session) -> None:
     """Strict types, in the source and in everything around it."""
-    _install(session, "mypy", "attrs", "hypothesis", "nox", "pytest")
+    _install(session, "mypy", "-e", ".[all]", "hypothesis", "nox", "pytest")
     session.run("mypy")
 
 
 @nox.session(python=INSTALLED)
 def tests(session: nox.Session) -> None:
-    """Every test but the model's, and every doctest, on every interpreter that is installed."""
+    """The core, its contracts and the repository, on every interpreter that is installed."""
     _install(session, "-e", ".", "hypothesis", "import-linter", "pytest", "pytest-xdist")
-    where = session.posargs or ["tests", "src", "--ignore=tests/model"]
+    where = session.posargs or ["tests/core", "tests/contracts", "tests/repo", "src/wsctl_core"]
     session.run("pytest", "-q", "-n", "2", *where)
+
+
+SYSTEM = ("tests/adapters", "tests/app", "tests/simulation", "tests/crash")
+
+
+@nox.session
+def system(session: nox.Session) -> None:
+    """Adapters, application and simulation, on real servers and real processes."""
+    _install(session, "-e", ".[all]", "hypothesis", "pytest", "pytest-xdist")
+    where = session.posargs or [*SYSTEM, "src/wsctl_adapters", "src/wsctl_app"]
+    session.run("pytest", "-q", "-n", "2", "--dist", "loadfile", "-m", "not long", *where)
+
+
+@nox.session(python=[version for version in INSTALLED if version != THIS])
+def elsewhere(session: nox.Session) -> None:
+    """A slice of the same on the other interpreters: everything installs, and a life is lived."""
+    _install(session, "-e", ".[all]", "hypothesis", "pytest", "pytest-xdist")
+    where = ["tests/adapters/test_memory.py", "tests/app/test_demo.py", "tests/app/test_examples.py"]
+    session.run("pytest", "-q", "-n", "2", "-m", "not long", *(session.posargs or where))
 
 
 @nox.session
@@ -119,6 +141,21 @@ def campaign(session: nox.Session) -> None:
 
 
 @nox.session
+def simulation(session: nox.Session) -> None:
+    """The coordinator in virtual time, for a thousand seeds: a quarter of an hour."""
+    _install(session, "-e", ".[all]", "pytest", "pytest-xdist")
+    where = session.posargs or ["tests/simulation"]
+    session.run("pytest", "-q", "-n", "2", "-m", "long", *where)
+
+
+@nox.session
+def crash(session: nox.Session) -> None:
+    """Two real coordinators; the leader is killed fifty times in a row, then stopped."""
+    _install(session, "-e", ".[all]", "pytest")
+    session.run("pytest", "-q", "-m", "long", *(session.posargs or ["tests/crash"]))
+
+
+@nox.session
 def package(session: nox.Session) -> None:
     """The wheel installs with attrs alone, brings its types, and its command is honest."""
     shutil.rmtree(built := Path(session.create_tmp()) / "wheel", ignore_errors=True)
@@ -141,9 +178,10 @@ def interpreters(session: nox.Session) -> None:
 @nox.session
 def bench(session: nox.Session) -> None:
     """Ratios against baselines that are measured in the same run."""
-    _install(session, "-e", ".")
+    _install(session, "-e", ".[all]")
     session.run("python", "benchmarks/reconcile.py", *session.posargs)
     session.run("python", "benchmarks/explorer.py", *session.posargs)
+    session.run("python", "benchmarks/fleet.py", *session.posargs)
 
 
 @nox.session

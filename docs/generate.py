@@ -21,6 +21,7 @@ from wsctl_core.decisions.completion import COMPLETION
 from wsctl_core.decisions.facts import HomeFact
 from wsctl_core.decisions.failure import FAILURE, Retry
 from wsctl_core.decisions.health import HEALTH
+from wsctl_core.decisions.intent import INTENT
 from wsctl_core.decisions.limits import LIMIT
 from wsctl_core.decisions.observed import OBSERVED
 from wsctl_core.decisions.operations import ANY_HOME, OPERATIONS, Stage
@@ -55,6 +56,7 @@ TABLES: Sequence[tuple[str, str, Table[Any, Any]]] = (
     ("Archive collection", "`gc_decision`: may an archive be deleted?", GC),
     ("Reaping", "`reap_decision`: may a container or volume be removed?", REAP),
     ("Limits", "`limit_decision`: is there a place?", LIMIT),
+    ("Intent", "`intent_decision`: what becomes of a wish?", INTENT),
     ("Polling", "`poll_interval`: which of policy's intervals applies?", POLL),
     ("Recovery", "`recovery_decision`: may this person end this error so?", RECOVERY),
     ("Display", "`display_status`: which word is a person shown?", DISPLAY),

@@ -1,8 +1,7 @@
 """The running system: coordinator, service, HTTP API, event stream, proxy and command line.
 
 It knows the core and its ports; its bootstrap alone knows which adapters stand behind them. It
-carries out what the core decides and never decides about a workspace itself. This release holds
-only the `wsctl` command, which says what is missing; the rest comes next.
+carries out what the core decides and never decides about a workspace itself.
 """
 
 __all__: list[str] = []

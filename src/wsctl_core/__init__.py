@@ -14,6 +14,7 @@ Read the packages in this order:
 `decisions`  what follows: facts, a literal table, a verdict with its reason
 `views`      what people are told: status, events, explanations, ways out
 `contracts`  what must hold: the thirteen contracts and the invariants, as predicates
+`ports`      what the outside must offer: protocols, each promise a sentence
 `model`      proof: a world in one frozen value, and a machine that tries to break it
 
 The core imports the standard library's pure parts and attrs. It does no I/O, reads no clock and
@@ -25,9 +26,16 @@ from wsctl_core.decisions.completion import Completion, check_completion
 from wsctl_core.decisions.facts import Moment
 from wsctl_core.decisions.failure import Retry, record_failure, retry_decision
 from wsctl_core.decisions.health import Assessment, assess, decide_health
+from wsctl_core.decisions.intent import (
+    IntentAnswer,
+    IntentOutcome,
+    Wish,
+    creation_decision,
+    intent_decision,
+)
 from wsctl_core.decisions.limits import Usage, holds_place, limit_decision, wants_place
 from wsctl_core.decisions.observed import decide_observed
-from wsctl_core.decisions.planning import Idle, Plan, plan_operation
+from wsctl_core.decisions.planning import Idle, Plan, needs_work, plan_operation
 from wsctl_core.decisions.polling import PollFacts, poll_interval
 from wsctl_core.decisions.reconcile import reconcile
 from wsctl_core.decisions.recovery import (
@@ -103,6 +111,7 @@ from wsctl_core.values.patches import (
 )
 from wsctl_core.values.policy import DEFAULT_POLICY, Policy
 from wsctl_core.values.reasons import Reason, sentence
+from wsctl_core.values.stamps import FoundContainer, FoundVolume, Stamp
 from wsctl_core.values.states import (
     Actor,
     Component,
@@ -165,11 +174,15 @@ __all__ = [
     "Explanation",
     "Fail",
     "Failure",
+    "FoundContainer",
+    "FoundVolume",
     "Guard",
     "HealthStatus",
     "Home",
     "HomeState",
     "Idle",
+    "IntentAnswer",
+    "IntentOutcome",
     "IntentPatch",
     "InvalidValue",
     "Keep",
@@ -200,6 +213,7 @@ __all__ = [
     "Rule",
     "SetIdleTimer",
     "Skip",
+    "Stamp",
     "StartContainer",
     "Step",
     "StoredArchive",
@@ -217,6 +231,7 @@ __all__ = [
     "Wait",
     "Way",
     "WayOut",
+    "Wish",
     "Workspace",
     "Writer",
     "apply",
@@ -226,6 +241,7 @@ __all__ = [
     "changes",
     "check_completion",
     "container_name",
+    "creation_decision",
     "decide_health",
     "decide_observed",
     "display_status",
@@ -237,8 +253,10 @@ __all__ = [
     "gc_decision",
     "holds_place",
     "in_error",
+    "intent_decision",
     "is_terminal",
     "limit_decision",
+    "needs_work",
     "next_action",
     "parse_archive_key",
     "plan_operation",

@@ -30,6 +30,7 @@ from wsctl_core.decisions.completion import CompletionFacts
 from wsctl_core.decisions.facts import ErrorFact, HomeFact, RestartFact, Sighting
 from wsctl_core.decisions.failure import FailureFacts
 from wsctl_core.decisions.health import HealthFacts
+from wsctl_core.decisions.intent import IntentFacts, IntentOutcome, Place
 from wsctl_core.decisions.limits import LimitFacts
 from wsctl_core.decisions.observed import ObservedFacts, Seen
 from wsctl_core.decisions.planning import PlanFacts
@@ -276,6 +277,22 @@ def poll(f: PollFacts) -> Answer:
     if f.component == Component.RECONCILER and f.unconverged:
         return 5, Reason.POLL_UNCONVERGED
     return 30, Reason.POLL_IDLE
+
+
+def intent(f: IntentFacts) -> Answer:
+    """Section 8: a stale wish is refused first, then one that comes too late, then one too many."""
+    refused = IntentOutcome.REFUSED
+    if f.stale:
+        return refused, Reason.INTENT_STALE
+    if f.too_late:
+        return refused, Reason.DELETION_ASKED
+    if f.place == Place.USER_FULL:
+        return refused, Reason.USER_LIMIT_REACHED
+    if f.place == Place.ALL_FULL:
+        return refused, Reason.GLOBAL_LIMIT_REACHED
+    if f.changes:
+        return IntentOutcome.WRITTEN, Reason.INTENT_WRITTEN
+    return IntentOutcome.UNCHANGED, Reason.INTENT_UNCHANGED
 
 
 def recovery(f: RecoveryFacts) -> Answer:

@@ -18,11 +18,12 @@ from tests.core.builders import (
     OTHER_KEY,
     T0,
     after,
+    busy,
     error,
     moment,
     row,
 )
-from tests.strategies import moments, workspaces
+from tests.strategies import attempts, moments, workspaces
 from wsctl_core import (
     NO_HOME,
     DesiredState,
@@ -33,10 +34,13 @@ from wsctl_core import (
     Operation,
     Policy,
     Reason,
+    Skip,
     Suspect,
     SuspectKind,
     Workspace,
+    needs_work,
     plan_operation,
+    reconcile,
 )
 from wsctl_core.decisions.facts import (
     ErrorFact,
@@ -340,3 +344,69 @@ def test_the_back_off_begins_when_the_container_ended() -> None:
     assert restart_due_at(crashed(1, ended=None), T0, Policy()) == after(10)
     assert restart_due_at(crashed(1, ended=-50), T0, Policy()) == after(10)
     assert restart_due_at(crashed(1, ended=50), T0, Policy()) == after(60)
+
+
+@given(attempts())
+def test_a_row_that_needs_no_work_is_settled(given_row: Any) -> None:
+    """What the index of rows leaves out has no step to take, until somebody writes it."""
+    ws, moment_, held = given_row
+    if needs_work(ws):
+        return
+    step = reconcile(ws, moment_, held)
+    assert isinstance(step, Skip) or step.verdict.reason is Reason.OBSERVATION_DUE
+
+
+@pytest.mark.parametrize(
+    ("ws", "expected"),
+    [
+        (row(), True),
+        (row(desired_state=DesiredState.PENDING), False),
+        (row(observed_status=ObservedStatus.RUNNING, home=DIRTY), False),
+        (
+            row(
+                observed_status=ObservedStatus.RUNNING,
+                home=DIRTY,
+                desired_state=DesiredState.STANDBY,
+            ),
+            True,
+        ),
+        (
+            row(
+                observed_status=ObservedStatus.STANDBY,
+                home=CLEAN,
+                desired_state=DesiredState.STANDBY,
+            ),
+            False,
+        ),
+        (
+            row(
+                observed_status=ObservedStatus.STANDBY,
+                home=CONDEMNED,
+                desired_state=DesiredState.STANDBY,
+            ),
+            True,
+        ),
+        (
+            row(
+                observed_status=ObservedStatus.STANDBY,
+                home=MAKING,
+                desired_state=DesiredState.STANDBY,
+            ),
+            True,
+        ),
+        (row(observed_status=ObservedStatus.STANDBY, desired_state=DesiredState.STANDBY), True),
+        (row(home=MAKING, desired_state=DesiredState.PENDING), False),
+        (row(home=CLEAN, desired_state=DesiredState.PENDING), False),
+        (row(home=DIRTY, desired_state=DesiredState.PENDING), True),
+        (row(health_status=HealthStatus.ERROR, desired_state=DesiredState.PENDING), True),
+        (row(error_info=error()), False),
+        (row(error_info=error(terminal=False), desired_state=DesiredState.PENDING), False),
+        (row(deleted_at=T0, error_info=error()), True),
+        (row(deleted_at=T0, observed_status=ObservedStatus.DELETED, error_info=error()), True),
+        (row(deleted_at=T0, observed_status=ObservedStatus.DELETED), False),
+        (busy(Operation.STOPPING, error_info=error()), True),
+    ],
+)
+def test_which_rows_need_work(ws: Workspace, expected: bool) -> None:
+    """Rows at rest as they are wanted, or in the hands of a person, need none."""
+    assert needs_work(ws) is expected

@@ -10,6 +10,7 @@ from wsctl_core.decisions.collection import GC, REAP
 from wsctl_core.decisions.completion import COMPLETION
 from wsctl_core.decisions.failure import FAILURE
 from wsctl_core.decisions.health import HEALTH
+from wsctl_core.decisions.intent import INTENT
 from wsctl_core.decisions.limits import LIMIT
 from wsctl_core.decisions.observed import OBSERVED
 from wsctl_core.decisions.planning import PLAN
@@ -34,6 +35,7 @@ TABLES: tuple[AnyTable, ...] = (
     GC,
     REAP,
     LIMIT,
+    INTENT,
     POLL,
     RECOVERY,
     DISPLAY,

@@ -25,6 +25,7 @@ from wsctl_core.decisions.collection import GC, REAP
 from wsctl_core.decisions.completion import COMPLETION
 from wsctl_core.decisions.failure import FAILURE
 from wsctl_core.decisions.health import HEALTH
+from wsctl_core.decisions.intent import INTENT
 from wsctl_core.decisions.limits import LIMIT
 from wsctl_core.decisions.observed import OBSERVED
 from wsctl_core.decisions.operations import ANY_HOME, OPERATIONS, OperationPlan, Stage
@@ -52,6 +53,7 @@ TABLES: tuple[AnyTable, ...] = (
     GC,
     REAP,
     LIMIT,
+    INTENT,
     POLL,
     RECOVERY,
 )

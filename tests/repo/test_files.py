@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 FOLDERS = ("src", "tests", "docs", "benchmarks", "examples", ".ci")
 TEXT = {".py", ".md", ".toml", ".txt", ".cfg", ".sql", ".lua", ".yml", ""}
 
-HOSTS = {"www.apache.org", "keepachangelog.com", "semver.org", "example.com", "localhost"}
+HOSTS = {"www.apache.org", "keepachangelog.com", "semver.org", "example.com", "localhost", "127.0.0.1"}
 """The hosts that a file may name. A package index is none of them."""
 
 BANNED = {

@@ -41,6 +41,7 @@ from wsctl_core.values.workspace import (
     Workspace,
     effective_home,
     effective_seq,
+    is_terminal,
 )
 
 
@@ -304,3 +305,30 @@ def plan_operation(ws: Workspace, moment: Moment) -> Verdict[Plan]:
     'PROVISIONING'
     """
     return PLAN.recall(_plan_values(ws, moment))
+
+
+def needs_work(ws: Workspace) -> bool:
+    """A step may be due: every other row is settled until somebody writes it.
+
+    It reads the row alone, so that a database can keep an index of the rows that need work.
+
+    >>> from datetime import UTC, datetime
+    >>> at = datetime(2026, 1, 1, tzinfo=UTC)
+    >>> needs_work(Workspace.created(id="w1", owner_id="o", name="n", image="i", at=at, seq=1))
+    True
+    """
+    if ws.operation is not Operation.NONE:
+        return True
+    if ws.deleted_at is not None:
+        return ws.observed_status is not O.DELETED or ws.error_info is not None
+    if is_terminal(ws):
+        return False
+    home, observed = home_fact(effective_home(ws)), ws.observed_status
+    absent = observed is O.PENDING
+    return (
+        ws.health_status is HealthStatus.ERROR
+        or home is CONDEMNED
+        or (home is DIRTY and absent)
+        or (home in (MAKING, NO_HOME) and not absent)
+        or observed.value != ws.desired_state.value
+    )

@@ -9,7 +9,9 @@ from wsctl_core.values import validation as must
 
 @attrs.frozen(kw_only=True)
 class ArchiveReceipt:
-    """What an archiver confirms about the object it wrote.
+    """What an archiver confirms about the object it wrote: checksum and size of its content.
+
+    The content is the tar stream, before compression.
 
     >>> ArchiveReceipt(key="archives/w1/op9/home.tar.gz", sha256="0" * 64, size=12).size
     12
@@ -22,8 +24,13 @@ class ArchiveReceipt:
 
 @attrs.frozen(kw_only=True)
 class StoredArchive:
-    """One object found in storage; `installation` is None when its metadata names none."""
+    """One object found in storage. None stands for metadata that is not there."""
 
     key: str = attrs.field(validator=must.text)
     installation: str | None = attrs.field(validator=must.optional(must.text))
     stored_at: datetime = attrs.field(validator=must.moment)
+    incarnation: str | None = attrs.field(default=None, validator=must.optional(must.text))
+    seq: int | None = attrs.field(default=None, validator=must.optional(must.whole()))
+    """Where in the database's sequence the upload was begun (H33)."""
+    stored_size: int | None = attrs.field(default=None, validator=must.optional(must.whole()))
+    """Bytes that the storage holds: compressed, with the trailer."""

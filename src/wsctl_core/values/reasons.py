@@ -99,6 +99,11 @@ class Reason(StrEnum):
     USER_LIMIT_REACHED = auto()
     GLOBAL_LIMIT_REACHED = auto()
     PLACE_FREE = auto()
+    # intent_decision
+    INTENT_STALE = auto()
+    DELETION_ASKED = auto()
+    INTENT_UNCHANGED = auto()
+    INTENT_WRITTEN = auto()
     # poll_interval
     POLL_BUSY = auto()
     POLL_UNCONVERGED = auto()
@@ -205,6 +210,10 @@ SENTENCES: Mapping[Reason, str] = {
     Reason.USER_LIMIT_REACHED: "This user has as many running workspaces as allowed.",
     Reason.GLOBAL_LIMIT_REACHED: "All users together have as many running workspaces as allowed.",
     Reason.PLACE_FREE: "There is a free place.",
+    Reason.INTENT_STALE: "Somebody has changed what is wanted in the meantime.",
+    Reason.DELETION_ASKED: "Its deletion was asked for; nothing else can be wanted any more.",
+    Reason.INTENT_UNCHANGED: "That is what is wanted already.",
+    Reason.INTENT_WRITTEN: "It is noted; wsctl moves the workspace there.",
     Reason.POLL_BUSY: "Something is under way that will change soon.",
     Reason.POLL_UNCONVERGED: "Something is not yet as it is wanted.",
     Reason.POLL_IDLE: "All is quiet.",

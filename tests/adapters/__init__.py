@@ -1,0 +1,1 @@
+"""Adapters, each against the promises of its ports."""

@@ -1,0 +1,363 @@
+"""H1 with real processes and real sessions: who leads no more changes nothing."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from datetime import timedelta
+from typing import Any
+
+import attrs
+import psycopg
+import pytest
+
+from tests.adapters.postgres_rows import insert
+from tests.core.builders import busy, row
+from tests.servers import database, postgres
+from wsctl_adapters.postgres import Connections, PostgresStores, open_postgres
+from wsctl_adapters.postgres.sessions import Sessions, Tally
+from wsctl_core import OperationGuard, Policy, ReconcilerPatch
+from wsctl_core.ports import Findings, LeadershipLost, StoreUnavailable
+from wsctl_core.values.states import Operation
+
+GUARD = OperationGuard(operation=Operation.STOPPING, op_id="op1")
+SMALL = Connections(service=1, monitor=1, reconciler=1, reading=1)
+
+
+@asynccontextmanager
+async def opened(url: str, **options: Any) -> AsyncIterator[PostgresStores]:
+    options = {"node_id": "here", "connections": SMALL, **options}
+    async with open_postgres(url, **options) as stores:
+        yield stores
+
+
+@contextmanager
+def stopping_workspace() -> Iterator[str]:
+    """The address of a database with one workspace in the middle of an operation."""
+    with database() as url:
+        with psycopg.connect(url) as owner:
+            insert(owner, [busy(Operation.STOPPING)])
+        yield url
+
+
+@attrs.define
+class Child:
+    """A leader in a process of its own."""
+
+    process: "subprocess.Popen[str]"
+
+    def ask(self, line: str) -> str:
+        assert self.process.stdin is not None
+        self.process.stdin.write(f"{line}\n")
+        self.process.stdin.flush()
+        return self.hear()
+
+    def hear(self) -> str:
+        assert self.process.stdout is not None
+        return self.process.stdout.readline().strip()
+
+
+@contextmanager
+def leading_child(url: str) -> Iterator[Child]:
+    """A leader in a process of its own; it is killed in the end, if it was not before."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.adapters.postgres_leader", url],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+    )
+    with process:
+        try:
+            child = Child(process)
+            assert child.hear() == "leads 1"
+            yield child
+        finally:
+            process.kill()
+
+
+async def successor(url: str, meanwhile: Any) -> int:
+    """The epoch of one that was waiting while something happened to the leader."""
+    async with opened(url) as stores:
+        waiting = asyncio.ensure_future(stores.leadership.acquire())
+        await asyncio.sleep(0.1)
+        assert not waiting.done()
+        meanwhile()
+        term = await waiting
+        assert term is not None
+        await term.beat()
+        await term.resign()
+        return term.epoch
+
+
+def test_a_leader_that_was_killed_is_followed_at_once():
+    """kill -9 of the leader: one that waits in its call has the lock before the call ends."""
+    with stopping_workspace() as url, leading_child(url) as child:
+        assert child.ask("write") == "done"
+        assert asyncio.run(successor(url, child.process.kill)) == 2
+
+
+def test_a_leader_that_was_stopped_changes_nothing_when_it_wakes():
+    """SIGSTOP: another leads within one call of five seconds; the old one's writes are refused."""
+    with stopping_workspace() as url, leading_child(url) as child:
+        assert child.ask("beat") == "done"
+        stop = signal.SIGSTOP
+        assert asyncio.run(successor(url, lambda: child.process.send_signal(stop))) == 2
+        child.process.send_signal(signal.SIGCONT)
+        assert child.ask("write") == "LeadershipLost"
+        assert child.ask("beat") == "LeadershipLost"
+        assert child.ask("write") == "LeadershipLost"
+        with psycopg.connect(url) as owner:
+            found = owner.execute("SELECT error_count FROM wsctl.workspaces").fetchall()
+        assert found == [(0,)]
+
+
+async def overtaken(url: str) -> tuple[int, int]:
+    """A write that passed the fence and waits for the row, and a leader that comes meanwhile."""
+    async with opened(url) as old, opened(url) as new:
+        term = await old.leadership.acquire()
+        assert term is not None
+        async with await psycopg.AsyncConnection.connect(url) as other:
+            await other.execute("SELECT FROM wsctl.workspaces FOR UPDATE")
+            patch = ReconcilerPatch(error_count=7)
+            write = asyncio.ensure_future(old.reconciler.write(term.epoch, "w1", GUARD, patch))
+            await waiting_for(url, "transactionid")
+            await term.resign()
+            office = asyncio.ensure_future(new.leadership.acquire())
+            await waiting_for(url, "tuple", "transactionid", sessions=2)
+            assert not office.done()
+            assert not write.done()
+            await other.rollback()
+        written, successor = await write, await office
+        assert written is not None
+        assert successor is not None
+        await successor.resign()
+        return written.error_count, successor.epoch
+
+
+async def waiting_for(url: str, *kinds: str, sessions: int = 1) -> None:
+    """Wait until that many sessions wait for locks of these kinds."""
+    statement = "SELECT count(DISTINCT pid) FROM pg_locks WHERE NOT granted AND locktype = ANY(%s)"
+    async with (
+        asyncio.timeout(10),
+        await psycopg.AsyncConnection.connect(url, autocommit=True) as watcher,
+    ):
+        while True:
+            found = await watcher.execute(statement, [list(kinds)])
+            if await found.fetchone() == (sessions,):
+                return
+            await asyncio.sleep(0.01)
+
+
+def test_a_write_that_passed_the_fence_holds_up_the_next_leader():
+    """The epoch can't grow between a write's look at it and the write itself (H1)."""
+    with stopping_workspace() as url:
+        assert asyncio.run(overtaken(url)) == (7, 2)
+
+
+async def outrun(url: str) -> None:
+    """A new leader that is taking office, and writes of the old one that come meanwhile."""
+    async with opened(url) as stores:
+        term = await stores.leadership.acquire()
+        assert term is not None
+        async with await psycopg.AsyncConnection.connect(url) as new:
+            await new.execute("SELECT wsctl.take_office('there')")
+            patch = ReconcilerPatch(error_count=7)
+            write = asyncio.ensure_future(stores.reconciler.write(term.epoch, "w1", GUARD, patch))
+            await waiting_for(url, "transactionid")
+            await new.commit()
+        with pytest.raises(LeadershipLost, match="the epoch is 2, and the write was of 1"):
+            await write
+        await term.resign()
+
+
+def test_a_write_waits_for_a_leader_that_takes_office():
+    """A write that comes while the epoch grows is judged by the new one (H1)."""
+    with stopping_workspace() as url:
+        asyncio.run(outrun(url))
+
+
+async def alternating(url: str) -> list[object]:
+    """Writes with a good and with an old epoch, on one connection, in turns."""
+    told: list[object] = []
+    async with opened(url) as stores:
+        term = await stores.leadership.acquire()
+        assert term is not None
+        for n in range(12):
+            for epoch in (term.epoch, term.epoch - 1):
+                patch = ReconcilerPatch(error_count=n)
+                try:
+                    after = await stores.reconciler.write(epoch, "w1", GUARD, patch)
+                    told.append(after and after.error_count)
+                except LeadershipLost:
+                    told.append("lost")
+        await term.resign()
+    return told
+
+
+def test_a_refused_write_spoils_nothing():
+    """A connection on which a write was refused goes on, statement for statement."""
+    with stopping_workspace() as url:
+        told = asyncio.run(alternating(url))
+    assert told == [each for n in range(12) for each in (n, "lost")]
+
+
+async def beat_of_a_hung_server(url: str) -> None:
+    async with opened(url) as stores:
+        term = await stores.leadership.acquire()
+        assert term is not None
+        ((pid,),) = postgres().execute(
+            "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND objid = 12345"
+        )
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            with pytest.raises(LeadershipLost):
+                await term.beat()
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        await term.resign()
+
+
+def test_a_beat_that_is_not_answered_is_a_lost_lock():
+    """A server that is stopped, not gone, does not keep a leader in doubt."""
+    with database() as url:
+        asyncio.run(beat_of_a_hung_server(url))
+
+
+async def lock_of_nobody(url: str) -> None:
+    """What a pooler of transactions does: the lock is held by another session than the beat's."""
+    async with opened(url) as stores:
+        term = await stores.leadership.acquire()
+        assert term is not None
+        await term._connection.execute("SELECT pg_advisory_unlock_all()")
+        with pytest.raises(LeadershipLost, match="no longer holds the lock"):
+            await term.beat()
+        await term.resign()
+
+
+def test_a_session_that_lives_without_the_lock_does_not_lead():
+    """A beat asks for the lock itself, not only for an answer."""
+    with database() as url:
+        asyncio.run(lock_of_nobody(url))
+
+
+async def unanswered(url: str) -> None:
+    sessions = Sessions(url, "wsctl_service", tally=Tally(), most=1)
+    await sessions.open()
+    try:
+        with pytest.raises(StoreUnavailable):
+            await sessions.rows(b"SELECT pg_sleep(30)", None, timedelta(seconds=0.2))
+        assert await sessions.rows(b"SELECT 1") == [(1,)]
+    finally:
+        await sessions.close()
+
+
+def test_a_statement_that_is_not_answered_is_given_up():
+    """Nobody waits for ever: the connection is cut, and the next one is a new one."""
+    with database() as url:
+        asyncio.run(unanswered(url))
+
+
+async def outage(url: str) -> None:
+    server = postgres()
+    async with opened(url) as stores:
+        term = await stores.leadership.acquire()
+        assert term is not None
+        await stores.reader.some(["w1"])
+        server.stop()
+        try:
+            calls = [
+                stores.reader.some(["w1"]),
+                stores.reader.page(),
+                stores.reconciler.work(),
+                stores.monitor.begin_pass(),
+                stores.feed.read(None),
+                stores.housekeeping.safeguard(),
+                stores.leadership.acquire(),
+                stores.leadership.holder(),
+                anext(aiter(stores.feed.wakes())),
+            ]
+            for told in await asyncio.gather(*calls, return_exceptions=True):
+                assert isinstance(told, StoreUnavailable)
+                assert "\n" not in str(told)
+            with pytest.raises(LeadershipLost):
+                await term.beat()
+            await term.resign()
+        finally:
+            server.start()
+        async with asyncio.timeout(20):
+            for _ in range(3):
+                assert len((await stores.reader.some(["w1"])).rows) == 1
+                await stores.monitor.begin_pass()
+                await stores.housekeeping.safeguard()
+
+
+def test_a_database_that_went_away_is_told_and_found_again():
+    """While it is away every call says so; when it is back, the same stores go on."""
+    with database() as url:
+        with psycopg.connect(url) as owner:
+            insert(owner, [row()])
+        asyncio.run(outage(url))
+
+
+async def listening_when_the_server_goes(url: str) -> None:
+    async with opened(url) as stores:
+        wakes = stores.feed.wakes()
+        await anext(wakes)
+        server = postgres()
+        server.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE application_name = 'wsctl feed'"
+        )
+        with pytest.raises(StoreUnavailable):
+            await anext(wakes)
+
+
+def test_a_broken_ear_is_told():
+    """Whoever listens learns that the connection broke, and reads again from its mark."""
+    with database() as url:
+        asyncio.run(listening_when_the_server_goes(url))
+
+
+async def statements_of_a_pass(url: str, rows: int) -> int:
+    async with opened(url) as stores:
+        term = await stores.leadership.acquire()
+        assert term is not None
+        with psycopg.connect(url) as owner:
+            insert(owner, [row(id=f"w{n}") for n in range(rows)])
+        before = stores.statements
+        number = (await stores.monitor.begin_pass()).number
+        found = Findings(number=number, patches={}, alarms={}, complete=True)
+        await stores.reader.changed(None)
+        await stores.monitor.end_pass(term.epoch, found)
+        await stores.reconciler.work()
+        await term.resign()
+        return stores.statements - before
+
+
+def test_statements_do_not_grow_with_the_fleet():
+    """A pass and a look for work take as many statements for many rows as for one."""
+    counted = []
+    for rows in (1, 40):
+        with database() as url:
+            counted.append(asyncio.run(statements_of_a_pass(url, rows)))
+    assert counted[0] == counted[1]
+
+
+async def waiting_while_places_are_locked(url: str) -> None:
+    async with opened(url) as stores, await psycopg.AsyncConnection.connect(url) as other:
+        await other.execute("SELECT pg_advisory_xact_lock(30579, 1)")
+        change = ReconcilerPatch(error_count=1)
+        term = await stores.leadership.acquire()
+        assert term is not None
+        assert await stores.reconciler.claim(term.epoch, "w1", GUARD, change, Policy())
+        await term.resign()
+
+
+def test_only_who_may_take_a_place_waits_for_their_lock():
+    """What takes no place is written while somebody else holds the lock of the places."""
+    with stopping_workspace() as url:
+        asyncio.run(waiting_while_places_are_locked(url))

@@ -1,0 +1,1 @@
+"""Real coordinators, killed and stopped."""

@@ -1,0 +1,1 @@
+"""The coordinator on memory adapters, in virtual time."""

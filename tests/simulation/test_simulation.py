@@ -1,0 +1,185 @@
+"""Whole fleets under crashes, late calls and storms: every contract after every call."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from wsctl_adapters.memory import (
+    MemoryArchives,
+    MemoryDatabase,
+    MemoryInventory,
+    MemoryRuntime,
+    MemoryVolumes,
+    Volume,
+)
+from wsctl_app.coordinator.executor import NOTHING, Executor, Yielded
+from wsctl_app.coordinator.state_reconciler import StateReconciler
+from wsctl_app.simulation import CALM, CRASHES, STORM, Faults, Outcome, Setting, simulate
+from wsctl_app.simulation.virtual_time import StandsStill, run
+from wsctl_core import (
+    DeleteContainers,
+    FoundVolume,
+    Operation,
+    Stamp,
+    Usage,
+    Workspace,
+)
+from wsctl_core.contracts import Settled
+from wsctl_core.ports import AdapterError
+
+AT_REST = {Settled.CONVERGED, Settled.DELETED, Settled.WAITS_FOR_PLACE}
+
+
+def story(outcome: Outcome) -> str:
+    """What to read, and how to see it again, when a seed fails."""
+    seed, weather = outcome.setting.seed, NAMES[outcome.setting.faults]
+    command = f"python -m wsctl_app.simulation --seed {seed} --faults {weather}"
+    return "\n".join((*outcome.story[-30:], f"replay: {command}"))
+
+
+NAMES = {CALM: "calm", CRASHES: "crashes", STORM: "storm"}
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_crashes_never_end_in_an_error(seed: int):
+    """Contract 13: nodes die, stop and wake, calls land late, and all is as wanted in the end."""
+    outcome = simulate(Setting(seed=seed, faults=CRASHES))
+    assert outcome.broken is None, story(outcome)
+    assert set(outcome.rests.values()) <= AT_REST, story(outcome)
+    assert outcome.terms > 3
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_storm_loses_no_home(seed: int):
+    """Contract 11: whatever fails, the newest data is kept, and everything comes to rest."""
+    outcome = simulate(Setting(seed=seed, faults=STORM))
+    assert outcome.broken is None, story(outcome)
+    assert Settled.NOT not in outcome.rests.values(), story(outcome)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("weather", [CRASHES, STORM], ids=["crashes", "storm"])
+@pytest.mark.parametrize("hundred", range(5))
+def test_many_seeds(weather: Faults, hundred: int):
+    """The same, for a thousand seeds."""
+    for seed in range(100 * hundred + 100, 100 * hundred + 200):
+        outcome = simulate(Setting(seed=seed, faults=weather))
+        assert outcome.broken is None, story(outcome)
+        assert Settled.NOT not in outcome.rests.values(), story(outcome)
+        if weather is CRASHES:
+            assert set(outcome.rests.values()) <= AT_REST, story(outcome)
+
+
+def test_a_seed_tells_one_story():
+    """The same seed, the same story, to the last line."""
+    setting = Setting(seed=5, faults=STORM, chaos_seconds=300)
+    assert simulate(setting) == simulate(setting)
+
+
+def test_time_is_virtual():
+    """A loop that would wait for ever says so instead."""
+
+    async def nothing_happens() -> None:
+        await asyncio.get_running_loop().create_future()
+
+    with pytest.raises(StandsStill):
+        run(nothing_happens())
+
+
+# Prove the guards by breaking them: each of these is found by some seed.
+
+Breakage = Callable[[pytest.MonkeyPatch], None]
+
+
+def old_leaders_write(patch: pytest.MonkeyPatch) -> None:
+    """H1: the writes of an old leader are taken."""
+    patch.setattr(MemoryDatabase, "fence", lambda self, epoch: None)
+
+
+def archives_are_overwritten(patch: pytest.MonkeyPatch) -> None:
+    """H3: an upload replaces what is there, and a volume that is missing is made silently."""
+    put, labelled = MemoryArchives.put, MemoryRuntime.labelled
+
+    def made(self: MemoryRuntime, stamp: Stamp) -> Volume:
+        try:
+            return labelled(self, stamp)
+        except AdapterError:
+            return Volume(name="silently", stamp=stamp)
+
+    def overwrite(self: MemoryArchives, key: str, *rest: Any) -> bool:
+        self.objects.pop(key, None)
+        return put(self, key, *rest)
+
+    patch.setattr(MemoryArchives, "put", overwrite)
+    patch.setattr(MemoryRuntime, "labelled", made)
+
+
+def volumes_go_by_workspace(patch: pytest.MonkeyPatch) -> None:
+    """H4: a deletion takes every volume that the workspace has when it lands."""
+
+    async def remove(self: MemoryVolumes, name: str) -> None:
+        workspace_id = name.split("-")[1]
+
+        def effect() -> None:
+            for other in tuple(self._runtime.volumes):
+                if other.startswith(f"ws-{workspace_id}-"):
+                    del self._runtime.volumes[other]
+
+        await self._line.call("remove_volume", effect)
+
+    patch.setattr(MemoryVolumes, "remove", remove)
+
+
+def operations_leave_containers(patch: pytest.MonkeyPatch) -> None:
+    """H5: only STOPPING deletes containers."""
+    perform = Executor.perform
+
+    async def skipping(self: Executor, ws: Workspace, action: Any) -> Yielded:
+        if isinstance(action, DeleteContainers) and ws.operation is not Operation.STOPPING:
+            return NOTHING
+        return await perform(self, ws, action)
+
+    patch.setattr(Executor, "perform", skipping)
+
+
+def places_are_not_counted(patch: pytest.MonkeyPatch) -> None:
+    """H32: a claim of STARTING takes a place without asking, and so does the plan."""
+    patch.setattr(MemoryDatabase, "places", lambda *_: Usage(by_user=0, in_all=0))
+    patch.setattr(StateReconciler, "_place_free", lambda *_: True)
+
+
+def failed_listings_are_empty(patch: pytest.MonkeyPatch) -> None:
+    """H34: a listing that failed reads as absence."""
+    volumes = MemoryInventory.volumes
+
+    async def volumes_or_none(self: MemoryInventory) -> tuple[FoundVolume, ...]:
+        try:
+            return await volumes(self)
+        except AdapterError:
+            return ()
+
+    patch.setattr(MemoryInventory, "volumes", volumes_or_none)
+
+
+BREAKAGES = {
+    old_leaders_write: CRASHES,
+    archives_are_overwritten: Faults(slow=0.05, freeze_every=10.0),
+    volumes_go_by_workspace: CRASHES,
+    operations_leave_containers: CRASHES,
+    places_are_not_counted: CRASHES,
+    failed_listings_are_empty: STORM,
+}
+
+
+@pytest.mark.parametrize("breakage", BREAKAGES, ids=lambda breakage: breakage.__name__)
+def test_a_broken_rule_is_noticed(breakage: Breakage, monkeypatch: pytest.MonkeyPatch):
+    """Without the rule, a contract breaks under some seed, or a crash ends in an error."""
+    breakage(monkeypatch)
+    for seed in range(40):
+        outcome = simulate(Setting(seed=seed, faults=BREAKAGES[breakage]))
+        crashed = BREAKAGES[breakage] is CRASHES
+        if outcome.broken or (crashed and not set(outcome.rests.values()) <= AT_REST):
+            return
+    pytest.fail(f"no seed noticed: {breakage.__doc__}")
