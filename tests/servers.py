@@ -1,12 +1,13 @@
 """A real PostgreSQL for tests: one server per test process, one clean database per test.
 
 The server is the one of the embedded default. It is started when a test first asks for it and
-ended with the process. A database is a copy of one that was migrated, which takes a few hundredths
-of a second.
+ended with the process. A database is a copy of one that was migrated, or one that is swept after
+use.
 """
 
 import asyncio
 import atexit
+import ctypes
 import os
 import pwd
 import shutil
@@ -38,6 +39,12 @@ def _account() -> dict[str, Any]:
         return {}
     nobody = pwd.getpwnam("nobody")
     return {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
+
+
+def _end_with_the_tests() -> None:
+    """Tests that are killed take their server with them: SIGQUIT when their process ends."""
+    pr_set_pdeathsig = 1
+    ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGQUIT)
 
 
 class Server:
@@ -77,6 +84,7 @@ class Server:
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
+                preexec_fn=_end_with_the_tests,  # noqa: PLW1509  # no other thread runs yet
                 **self._account,
             )
         for _ in range(PATIENCE_SECONDS * 20):
@@ -127,7 +135,7 @@ def _template() -> str:
 
 @contextmanager
 def database(*, empty: bool = False) -> Iterator[str]:
-    """The address of a clean database: with wsctl's schema, unless it is to be empty."""
+    """The address of a new database: with wsctl's schema, unless it is to be empty."""
     server, name = postgres(), f"test{next(_numbers)}"
     template = "template1" if empty else _template()
     server.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
@@ -135,3 +143,32 @@ def database(*, empty: bool = False) -> Iterator[str]:
         yield server.url(name)
     finally:
         server.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+_SWEEP = """
+    SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid();
+    TRUNCATE wsctl.workspaces, wsctl.outbox, wsctl.latches RESTART IDENTITY;
+    UPDATE wsctl.monitor_pass SET number = 0;
+    UPDATE wsctl.system_locks SET epoch = 0, holder_id = NULL, acquired_at = NULL;
+    ALTER SEQUENCE wsctl.freshness RESTART;
+"""
+
+
+@contextmanager
+def swept_database() -> Iterator[str]:
+    """The address of a database with nothing in it: one that others used, swept, which is quicker.
+
+    It is not for a test that changes the schema.
+    """
+    server, name = postgres(), _used()
+    try:
+        yield server.url(name)
+    finally:
+        server.execute(_SWEEP, name)
+
+
+@cache
+def _used() -> str:
+    postgres().execute(f"CREATE DATABASE used TEMPLATE {_template()}")
+    return "used"

@@ -2,7 +2,7 @@
 
 An adapter knows the core's ports and the one client library it translates. It never knows another
 adapter or the application, never decides anything, and never lets its vendor's exception escape:
-what went wrong leaves it as an `AdapterCode`. This release has no adapters yet; they come next.
+what went wrong leaves it as an `AdapterCode`. `conformance` checks the promises of all of them.
 """
 
 __all__: list[str] = []

@@ -25,7 +25,7 @@ from wsctl_adapters.conformance import runtime
 from wsctl_adapters.conformance.kit import Check
 from wsctl_adapters.conformance.runtime_kit import created, running, spec_of
 from wsctl_adapters.local import containers as local_containers
-from wsctl_adapters.local import layout, volumes
+from wsctl_adapters.local import layout, shim, volumes
 from wsctl_adapters.local.processes import holder
 from wsctl_core.ports import AdapterError
 from wsctl_core.values.errors import AdapterCode
@@ -431,6 +431,35 @@ def test_a_doomed_container_is_seen_and_never_starts(tmp_path: Path):
             assert holder(moved / "lock") is None
 
         run(story())
+
+
+def test_a_shim_knows_that_its_folder_was_taken_away(tmp_path: Path):
+    """One that opened its folder before it was renamed, and began to be emptied, starts nothing."""
+    place, trash = tmp_path / "place", tmp_path / "trash"
+    place.mkdir()
+    folder = os.open(place, os.O_RDONLY)
+    assert shim.is_in_place(str(place), folder)
+    place.rename(trash)
+    assert not shim.is_in_place(str(place), folder)
+    place.mkdir()  # another container's, by the same name
+    assert not shim.is_in_place(str(place), folder)
+    os.close(folder)
+
+
+def test_a_shim_starts_its_program_once(tmp_path: Path):
+    """Of two shims, the one that comes when the program has ended starts it no more."""
+    with LocalSubject(tmp_path, ("true",)) as subject:
+
+        async def story() -> None:
+            container_id = await running(subject, stamp())
+            await ended(subject)
+            plan = {"argv": ["touch", "again"], "environment": {}, "cwd": str(tmp_path), "port": 1}
+            contain = subject.runtime.containers
+            assert isinstance(contain, local_containers.LocalContainers)
+            assert contain._ask(subject.folder(container_id), plan).strip() == "started"
+
+        run(story())
+        assert not (tmp_path / "again").exists()
 
 
 def test_a_volume_is_not_removed_from_under_a_late_create(

@@ -84,6 +84,16 @@ def test_a_home_that_could_not_come_back_is_not_packed(tmp_path: Path):
         run(story())
 
 
+def test_a_stream_that_ends_between_members_is_refused(tmp_path: Path):
+    """Tar itself would take it for whole; the archive's own end must be there."""
+    data = tar_of((member("one"), b"1"), (member("two"), b"2"))
+    with LocalSubject(tmp_path) as subject:
+        run(made(subject))
+        with pytest.raises(AdapterError, match="ends in the middle"):
+            run(subject.homes.unpack(stamp(), stream(data[:1024])))
+        assert list(subject.home("ws-w1-i1").iterdir()) == []
+
+
 def test_a_volume_is_filled_once(tmp_path: Path):
     """A volume with something in it is not unpacked into: a late restore changes nothing (H2)."""
     with LocalSubject(tmp_path) as subject:

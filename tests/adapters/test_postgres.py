@@ -8,7 +8,7 @@ import attrs
 import psycopg
 import pytest
 
-from tests.servers import database
+from tests.servers import swept_database
 from wsctl_adapters.conformance import feed, leadership, stores
 from wsctl_adapters.postgres import PostgresStores, open_postgres
 from wsctl_core.ports import Leadership, Term
@@ -48,7 +48,7 @@ def test_a_promise_of_the_stores(check):
         async with opened(url) as found:
             await check(Subject(found, url))
 
-    with database() as url:
+    with swept_database() as url:
         asyncio.run(run(url))
 
 
@@ -77,5 +77,5 @@ def test_a_promise_of_leadership(check):
         async with opened(url, "here") as here, opened(url, "there") as there:
             await check(Nodes(here.leadership, there.leadership, url))
 
-    with database() as url:
+    with swept_database() as url:
         asyncio.run(run(url))

@@ -158,7 +158,7 @@ async def play(url: str, moves: list[tuple[str, int]]) -> None:
         assert Mark.read(mark).told == (), "when all have ended, nothing needs to be listed"
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(moves=st.lists(writes | writes | ends | reads, min_size=5, max_size=40))
 def test_whatever_the_order_every_event_is_told_once(url: str, moves: list[tuple[str, int]]):
     """Committed events are told exactly once, those of a workspace in order; others never."""

@@ -15,11 +15,12 @@ import psycopg
 import pytest
 
 from tests.adapters.postgres_rows import insert
+from tests.adapters.postgres_waiting import holding, waiting_for
 from tests.core.builders import busy, row
-from tests.servers import database, postgres
-from wsctl_adapters.postgres import Connections, PostgresStores, open_postgres
+from tests.servers import postgres, swept_database
+from wsctl_adapters.postgres import Connections, PostgresStores, leadership, open_postgres
 from wsctl_adapters.postgres.sessions import Sessions, Tally
-from wsctl_core import OperationGuard, Policy, ReconcilerPatch
+from wsctl_core import OperationGuard, ReconcilerPatch
 from wsctl_core.ports import Findings, LeadershipLost, StoreUnavailable
 from wsctl_core.values.states import Operation
 
@@ -37,7 +38,7 @@ async def opened(url: str, **options: Any) -> AsyncIterator[PostgresStores]:
 @contextmanager
 def stopping_workspace() -> Iterator[str]:
     """The address of a database with one workspace in the middle of an operation."""
-    with database() as url:
+    with swept_database() as url:
         with psycopg.connect(url) as owner:
             insert(owner, [busy(Operation.STOPPING)])
         yield url
@@ -138,24 +139,36 @@ async def overtaken(url: str) -> tuple[int, int]:
         return written.error_count, successor.epoch
 
 
-async def waiting_for(url: str, *kinds: str, sessions: int = 1) -> None:
-    """Wait until that many sessions wait for locks of these kinds."""
-    statement = "SELECT count(DISTINCT pid) FROM pg_locks WHERE NOT granted AND locktype = ANY(%s)"
-    async with (
-        asyncio.timeout(10),
-        await psycopg.AsyncConnection.connect(url, autocommit=True) as watcher,
-    ):
-        while True:
-            found = await watcher.execute(statement, [list(kinds)])
-            if await found.fetchone() == (sessions,):
-                return
-            await asyncio.sleep(0.01)
-
-
-def test_a_write_that_passed_the_fence_holds_up_the_next_leader():
+def test_a_write_that_passed_the_fence_holds_up_the_next_leader(monkeypatch: pytest.MonkeyPatch):
     """The epoch can't grow between a write's look at it and the write itself (H1)."""
+    monkeypatch.setattr(leadership, "STALE_FOR", timedelta(seconds=8))
     with stopping_workspace() as url:
         assert asyncio.run(overtaken(url)) == (7, 2)
+
+
+async def cut_short(url: str) -> int:
+    """A leader that stopped while it spoke: the fence was heard, and nothing that follows it."""
+    async with opened(url) as old, opened(url) as new:
+        term = await old.leadership.acquire()
+        assert term is not None
+        mute = await psycopg.AsyncConnection.connect(url, autocommit=True)
+        mute.pgconn.enter_pipeline_mode()
+        mute.pgconn.send_query_params(b"SELECT wsctl.fence(1)", [])
+        mute.pgconn.send_flush_request()
+        mute.pgconn.flush()
+        await holding(url, "wsctl.system_locks")
+        await term.resign()
+        successor = await new.leadership.acquire()
+        assert successor is not None
+        await successor.resign()
+        await mute.close()
+        return successor.epoch
+
+
+def test_a_leader_that_stopped_while_it_spoke_is_cut_off():
+    """For the server it is not idle, so no timeout ends it; the next leader does (H1)."""
+    with stopping_workspace() as url:
+        assert asyncio.run(cut_short(url)) == 2
 
 
 async def outrun(url: str) -> None:
@@ -205,6 +218,37 @@ def test_a_refused_write_spoils_nothing():
     assert told == [each for n in range(12) for each in (n, "lost")]
 
 
+async def cancelled(url: str) -> list[int]:
+    """The counts of errors that are seen after each of several writes that were given up."""
+    found = []
+    async with opened(url) as stores, await psycopg.AsyncConnection.connect(url) as other:
+        term = await stores.leadership.acquire()
+        assert term is not None
+        for n in range(1, 4):
+            await other.execute("SELECT FROM wsctl.workspaces FOR UPDATE")
+            patch = ReconcilerPatch(error_count=n)
+            write = asyncio.ensure_future(stores.reconciler.write(term.epoch, "w1", GUARD, patch))
+            await waiting_for(url, "transactionid")
+            write.cancel()
+            await asyncio.wait({write})
+            assert write.cancelled()
+            await other.rollback()
+            after = await stores.reconciler.write(
+                term.epoch, "w1", GUARD, ReconcilerPatch(restart_count=n)
+            )
+            assert after is not None
+            assert after.restart_count == n
+            found.append(after.error_count)
+        await term.resign()
+    return found
+
+
+def test_a_write_that_is_given_up_leaves_nothing():
+    """Who loses leadership gives up what is under way: it is not written, and spoils nothing."""
+    with stopping_workspace() as url:
+        assert asyncio.run(cancelled(url)) == [0, 0, 0]
+
+
 async def beat_of_a_hung_server(url: str) -> None:
     async with opened(url) as stores:
         term = await stores.leadership.acquire()
@@ -223,7 +267,7 @@ async def beat_of_a_hung_server(url: str) -> None:
 
 def test_a_beat_that_is_not_answered_is_a_lost_lock():
     """A server that is stopped, not gone, does not keep a leader in doubt."""
-    with database() as url:
+    with swept_database() as url:
         asyncio.run(beat_of_a_hung_server(url))
 
 
@@ -240,7 +284,7 @@ async def lock_of_nobody(url: str) -> None:
 
 def test_a_session_that_lives_without_the_lock_does_not_lead():
     """A beat asks for the lock itself, not only for an answer."""
-    with database() as url:
+    with swept_database() as url:
         asyncio.run(lock_of_nobody(url))
 
 
@@ -257,7 +301,7 @@ async def unanswered(url: str) -> None:
 
 def test_a_statement_that_is_not_answered_is_given_up():
     """Nobody waits for ever: the connection is cut, and the next one is a new one."""
-    with database() as url:
+    with swept_database() as url:
         asyncio.run(unanswered(url))
 
 
@@ -297,7 +341,7 @@ async def outage(url: str) -> None:
 
 def test_a_database_that_went_away_is_told_and_found_again():
     """While it is away every call says so; when it is back, the same stores go on."""
-    with database() as url:
+    with swept_database() as url:
         with psycopg.connect(url) as owner:
             insert(owner, [row()])
         asyncio.run(outage(url))
@@ -318,7 +362,7 @@ async def listening_when_the_server_goes(url: str) -> None:
 
 def test_a_broken_ear_is_told():
     """Whoever listens learns that the connection broke, and reads again from its mark."""
-    with database() as url:
+    with swept_database() as url:
         asyncio.run(listening_when_the_server_goes(url))
 
 
@@ -342,22 +386,6 @@ def test_statements_do_not_grow_with_the_fleet():
     """A pass and a look for work take as many statements for many rows as for one."""
     counted = []
     for rows in (1, 40):
-        with database() as url:
+        with swept_database() as url:
             counted.append(asyncio.run(statements_of_a_pass(url, rows)))
     assert counted[0] == counted[1]
-
-
-async def waiting_while_places_are_locked(url: str) -> None:
-    async with opened(url) as stores, await psycopg.AsyncConnection.connect(url) as other:
-        await other.execute("SELECT pg_advisory_xact_lock(30579, 1)")
-        change = ReconcilerPatch(error_count=1)
-        term = await stores.leadership.acquire()
-        assert term is not None
-        assert await stores.reconciler.claim(term.epoch, "w1", GUARD, change, Policy())
-        await term.resign()
-
-
-def test_only_who_may_take_a_place_waits_for_their_lock():
-    """What takes no place is written while somebody else holds the lock of the places."""
-    with stopping_workspace() as url:
-        asyncio.run(waiting_while_places_are_locked(url))

@@ -164,7 +164,7 @@ def test_a_token_is_needed_and_goes_nowhere_else(alone: Any, tmp_path: Path):
     """Without one it says so; the one of the data folder is not sent to another machine."""
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "token").write_text("hush\n")
-    told = alone("list", "--url", "http://wsctl.example.com")
+    told = alone("list", "--url", "https://example.com")
     assert told.code == 1
     assert "no token" in told.err
 
@@ -214,6 +214,15 @@ def test_config_shows_every_setting(alone: Any, monkeypatch: pytest.MonkeyPatch)
     assert settings["WSCTL_DATA"]["source"] == "environment"
     assert settings["WSCTL_PORT"]["default"] == "8080"
     assert "hush" not in told.out
+
+
+@pytest.mark.parametrize("command", ["migrate", "check", "unlatch"])
+def test_a_database_is_not_made_by_looking_at_it(alone: Any, tmp_path: Path, command: str):
+    """Where nothing was ever started, `wsctl db` says so and makes nothing."""
+    told = alone("db", command)
+    assert told.code == 1
+    assert "there is no database in" in told.err
+    assert not (tmp_path / "data").exists()
 
 
 # ------------------------------------------------------------------------------------- workspaces

@@ -6,7 +6,7 @@ import shutil
 import signal
 import socket
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ import pytest
 from tests.app.processes import WSCTL, Up, alive_in, environment, folder, run, wait_for
 from tests.servers import database, postgres
 from tests.valkey import Valkey
+from wsctl_app.cli.words import page
 
 
 @pytest.fixture
@@ -57,7 +58,7 @@ def test_the_life_of_an_installation(place: Path):
 
     made = run("create", "thesis", "--wait", "--json", "--data", str(data))
     address = json.loads(made.stdout)["address"]
-    assert httpx.get(f"http://{address}/", trust_env=False).is_success
+    assert httpx.get(page(address), trust_env=False).is_success
 
     # A second one on the same data stands by, and leads as soon as the first is gone.
     wait_for("the first leads", lambda: first.leads)
@@ -77,7 +78,7 @@ def test_the_life_of_an_installation(place: Path):
     assert list((data / "endpoints").iterdir()) == []
     said = (place / "up.err").read_text()
     assert "1 running workspace goes on" in said
-    assert httpx.get(f"http://{address}/", trust_env=False).is_success
+    assert httpx.get(page(address), trust_env=False).is_success
     assert not (data / "servers" / "postgres" / "cluster" / "postmaster.pid").exists()
     told_off = run("list", "--data", str(data))
     assert (told_off.returncode, "no wsctl is running on" in told_off.stderr) == (3, True)
@@ -133,11 +134,13 @@ def test_ctrl_c_while_it_starts_leaves_nothing_running(place: Path):
 # ------------------------------------------------------------------------- refusing to begin
 
 
-def refused(place: Path, *options: str, code: int = 1, **settings: str) -> str:
+def refused(
+    place: Path, *options: str, settings: Mapping[str, str] | None = None, code: int = 1
+) -> str:
     """`wsctl up` ends by itself, with that code and one sentence; nothing was made."""
     data = place / "data"
     before = sorted(place.rglob("*"))
-    done = run("up", "--data", str(data), *options, **settings)
+    done = run("up", "--data", str(data), *options, **(settings or {}))
     assert (done.returncode, done.stdout) == (code, "")
     assert done.stderr.startswith("wsctl: ")
     assert done.stderr.count("\n") == 1
@@ -164,13 +167,18 @@ def test_a_busy_port_is_told_before_anything_is_made(place: Path):
 )
 def test_a_bad_setting_is_told(place: Path, variable: str, value: str, problem: str):
     """Exit code 2, the variable, and what is wrong with it."""
-    told = refused(place, code=2, **{variable: value})
+    told = refused(place, code=2, settings={variable: value})
     assert told.startswith(f"wsctl: {variable}: {problem}")
 
 
 def test_an_unreachable_database_is_told(place: Path):
     """The sentence names where it should have been, and no password."""
-    told = refused(place, "--port", "0", WSCTL_DATABASE_URL="postgresql://ann:hush@127.0.0.1:1/ws")
+    told = refused(
+        place,
+        "--port",
+        "0",
+        settings={"WSCTL_DATABASE_URL": "postgresql://ann:hush@127.0.0.1:1/ws"},
+    )
     assert "the database can't be reached" in told
     assert "127.0.0.1" in told
     assert "hush" not in told
@@ -221,10 +229,8 @@ def test_a_disk_that_is_full_is_told_and_nothing_is_lost(place: Path):
         up.ready()
         run("create", "kept", "--state", "standby", "--data", str(data))
         assert up.end() == 0
-        with (disk / "filler").open("wb", buffering=0) as filler:
-            with pytest.raises(OSError, match="No space left on device"):
-                while True:
-                    filler.write(bytes(65536))
+        with pytest.raises(OSError, match="No space left on device"):
+            (disk / "filler").write_bytes(bytes(300 * 2**20))
         full = run("up", "--data", str(data), "--port", "0")
         assert full.returncode == 1
         assert "no space left" in full.stderr or "is full" in full.stderr
@@ -251,7 +257,7 @@ def test_a_database_of_somebody_elses_is_migrated_only_when_asked(place: Path):
     data = place / "data"
     with database(empty=True) as conninfo, Valkey() as valkey:
         ours = {"WSCTL_DATABASE_URL": address(conninfo), "WSCTL_REDIS_URL": valkey.url}
-        assert "wsctl db migrate" in refused(place, "--port", "0", **ours)
+        assert "wsctl db migrate" in refused(place, "--port", "0", settings=ours)
         checked = run("db", "check", **ours)
         assert (checked.returncode, "wsctl db migrate" in checked.stderr) == (1, True)
         migrated = run("db", "migrate", "--json", **ours)
@@ -274,8 +280,8 @@ def test_a_database_of_a_newer_wsctl_is_refused(place: Path):
         postgres().execute("INSERT INTO wsctl.schema_version (version) VALUES (999)", name)
         ours = {"WSCTL_DATABASE_URL": address(conninfo)}
         for told in (
-            refused(place, "--port", "0", **ours),
-            refused(place, "--port", "0", "--migrate", **ours),
+            refused(place, "--port", "0", settings=ours),
+            refused(place, "--port", "0", "--migrate", settings=ours),
             run("db", "migrate", **ours).stderr,
         ):
             assert "the database has schema 999" in told

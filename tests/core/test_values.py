@@ -20,8 +20,10 @@ from tests.core.builders import (
     after,
     busy,
     changed,
+    container,
     error,
     row,
+    volume,
 )
 from tests.strategies import workspaces
 from wsctl_core import (
@@ -42,6 +44,8 @@ from wsctl_core import (
     ErrorInfo,
     ErrorReason,
     Failure,
+    FoundContainer,
+    FoundVolume,
     HealthStatus,
     Home,
     HomeState,
@@ -58,6 +62,7 @@ from wsctl_core import (
     Progress,
     ReconcilerPatch,
     Recovery,
+    Stamp,
     StoredArchive,
     Suspect,
     SuspectKind,
@@ -82,12 +87,23 @@ from wsctl_core import (
 
 NAIVE = datetime(2026, 1, 1)  # noqa: DTZ001  # the point is that it has no zone
 
+STAMP: dict[str, Any] = {
+    "installation": "here",
+    "workspace_id": "w1",
+    "incarnation": "i1",
+    "seq": 1,
+}
 MAKERS: dict[str, Callable[..., Any]] = {
     "Activity": Activity,
     "ArchiveReceipt": lambda **bad: ArchiveReceipt(**{"key": "k", "sha256": SHA, "size": 1, **bad}),
     "StoredArchive": lambda **bad: StoredArchive(
         **{"key": "k", "installation": None, "stored_at": T0, **bad}
     ),
+    "Stamp": lambda **bad: Stamp(**{**STAMP, **bad}),
+    "FoundContainer": lambda **bad: FoundContainer(
+        **{"stamp": Stamp(**STAMP), "seen": container(), **bad}
+    ),
+    "FoundVolume": lambda **bad: FoundVolume(**{"stamp": Stamp(**STAMP), "seen": volume(), **bad}),
     "Failure": lambda **bad: Failure(**{"reason": ErrorReason.TIMEOUT, "message": "m", **bad}),
     "ErrorInfo": lambda **bad: ErrorInfo(
         **{
@@ -143,6 +159,17 @@ REFUSED: list[tuple[str, str, list[Any]]] = [
     ("StoredArchive", "key", [*TEXT, None]),
     ("StoredArchive", "installation", TEXT),
     ("StoredArchive", "stored_at", [*MOMENT, None]),
+    ("StoredArchive", "incarnation", TEXT),
+    ("StoredArchive", "seq", [-1, 1.5, True]),
+    ("StoredArchive", "stored_size", [-1, 1.5, True]),
+    ("Stamp", "installation", [*IDENTITY, None]),
+    ("Stamp", "workspace_id", [*IDENTITY, None]),
+    ("Stamp", "incarnation", [*IDENTITY, None]),
+    ("Stamp", "seq", WHOLE),
+    ("FoundContainer", "stamp", ["s", None]),
+    ("FoundContainer", "seen", ["c", None]),
+    ("FoundVolume", "stamp", ["s", None]),
+    ("FoundVolume", "seen", ["v", None]),
     ("Failure", "reason", ["Timeout", None]),
     ("Failure", "message", [*TEXT, None]),
     ("ErrorInfo", "reason", ["Timeout", None]),
@@ -461,6 +488,9 @@ SPEC_CODES = {
     "VOLUME_CREATE_FAILED": "ActionFailed",
     "CONTAINER_START_FAILED": "ActionFailed",
     "CONTAINER_WITHOUT_VOLUME": "Mismatch",
+    "LOCAL_IO_ERROR": "Unreachable",
+    "ACTIVITY_UNREACHABLE": "Unreachable",
+    "SIGNALS_UNREACHABLE": "Unreachable",
 }
 
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -193,14 +194,14 @@ class Cluster:
         return "\n".join(self.log.read_text().splitlines()[-40:]) if self.log.exists() else ""
 
     def stop(self) -> None:
-        """Stop every workspace and every node."""
-        for node in self.nodes:
-            if node.process is not None and node.process.poll() is None:
-                node.process.send_signal(signal.SIGCONT)
-        alive = [node for node in self.nodes if node.answers()]
-        if alive:
-            for workspace_id in self.ids:
-                alive[0].call("DELETE", f"/workspaces/{workspace_id}")
-            wait_for("all are deleted", lambda: not alive[0].workspaces(), 120)
-        for node in self.nodes:
-            node.stop()
+        """Stop every workspace and every node, whatever state the test left them in."""
+        with ExitStack() as stack:
+            for node in self.nodes:
+                stack.callback(node.stop)
+                if node.process is not None and node.process.poll() is None:
+                    node.process.send_signal(signal.SIGCONT)
+            alive = [node for node in self.nodes if node.answers()]
+            if alive:
+                for workspace_id in self.ids:
+                    alive[0].call("DELETE", f"/workspaces/{workspace_id}")
+                wait_for("all are deleted", lambda: not alive[0].workspaces(), 120)

@@ -7,12 +7,9 @@ from typing import Any
 import pytest
 
 from wsctl_adapters.memory import (
-    MemoryArchives,
     MemoryDatabase,
     MemoryInventory,
-    MemoryRuntime,
     MemoryVolumes,
-    Volume,
 )
 from wsctl_app.coordinator.executor import NOTHING, Executor, Yielded
 from wsctl_app.coordinator.state_reconciler import StateReconciler
@@ -22,7 +19,6 @@ from wsctl_core import (
     DeleteContainers,
     FoundVolume,
     Operation,
-    Stamp,
     Usage,
     Workspace,
 )
@@ -37,6 +33,11 @@ def story(outcome: Outcome) -> str:
     seed, weather = outcome.setting.seed, NAMES[outcome.setting.faults]
     command = f"python -m wsctl_app.simulation --seed {seed} --faults {weather}"
     return "\n".join((*outcome.story[-30:], f"replay: {command}"))
+
+
+def false_alarms(outcome: Outcome) -> list[str]:
+    """Homes that were called lost. In these worlds nobody destroys one (H16, H34)."""
+    return [line for line in outcome.story if "reason=DataLost" in line]
 
 
 NAMES = {CALM: "calm", CRASHES: "crashes", STORM: "storm"}
@@ -57,6 +58,7 @@ def test_a_storm_loses_no_home(seed: int):
     outcome = simulate(Setting(seed=seed, faults=STORM))
     assert outcome.broken is None, story(outcome)
     assert Settled.NOT not in outcome.rests.values(), story(outcome)
+    assert false_alarms(outcome) == []
 
 
 @pytest.mark.long
@@ -68,6 +70,7 @@ def test_many_seeds(weather: Faults, hundred: int):
         outcome = simulate(Setting(seed=seed, faults=weather))
         assert outcome.broken is None, story(outcome)
         assert Settled.NOT not in outcome.rests.values(), story(outcome)
+        assert false_alarms(outcome) == []
         if weather is CRASHES:
             assert set(outcome.rests.values()) <= AT_REST, story(outcome)
 
@@ -96,24 +99,6 @@ Breakage = Callable[[pytest.MonkeyPatch], None]
 def old_leaders_write(patch: pytest.MonkeyPatch) -> None:
     """H1: the writes of an old leader are taken."""
     patch.setattr(MemoryDatabase, "fence", lambda self, epoch: None)
-
-
-def archives_are_overwritten(patch: pytest.MonkeyPatch) -> None:
-    """H3: an upload replaces what is there, and a volume that is missing is made silently."""
-    put, labelled = MemoryArchives.put, MemoryRuntime.labelled
-
-    def made(self: MemoryRuntime, stamp: Stamp) -> Volume:
-        try:
-            return labelled(self, stamp)
-        except AdapterError:
-            return Volume(name="silently", stamp=stamp)
-
-    def overwrite(self: MemoryArchives, key: str, *rest: Any) -> bool:
-        self.objects.pop(key, None)
-        return put(self, key, *rest)
-
-    patch.setattr(MemoryArchives, "put", overwrite)
-    patch.setattr(MemoryRuntime, "labelled", made)
 
 
 def volumes_go_by_workspace(patch: pytest.MonkeyPatch) -> None:
@@ -146,7 +131,7 @@ def operations_leave_containers(patch: pytest.MonkeyPatch) -> None:
 
 def places_are_not_counted(patch: pytest.MonkeyPatch) -> None:
     """H32: a claim of STARTING takes a place without asking, and so does the plan."""
-    patch.setattr(MemoryDatabase, "places", lambda *_: Usage(by_user=0, in_all=0))
+    patch.setattr(MemoryDatabase, "places", lambda *_, **__: Usage(by_user=0, in_all=0))
     patch.setattr(StateReconciler, "_place_free", lambda *_: True)
 
 
@@ -165,7 +150,6 @@ def failed_listings_are_empty(patch: pytest.MonkeyPatch) -> None:
 
 BREAKAGES = {
     old_leaders_write: CRASHES,
-    archives_are_overwritten: Faults(slow=0.05, freeze_every=10.0),
     volumes_go_by_workspace: CRASHES,
     operations_leave_containers: CRASHES,
     places_are_not_counted: CRASHES,
@@ -175,11 +159,10 @@ BREAKAGES = {
 
 @pytest.mark.parametrize("breakage", BREAKAGES, ids=lambda breakage: breakage.__name__)
 def test_a_broken_rule_is_noticed(breakage: Breakage, monkeypatch: pytest.MonkeyPatch):
-    """Without the rule, a contract breaks under some seed, or a crash ends in an error."""
+    """Without the rule, under some seed a contract breaks, or a home is called lost."""
     breakage(monkeypatch)
     for seed in range(40):
         outcome = simulate(Setting(seed=seed, faults=BREAKAGES[breakage]))
-        crashed = BREAKAGES[breakage] is CRASHES
-        if outcome.broken or (crashed and not set(outcome.rests.values()) <= AT_REST):
+        if outcome.broken or false_alarms(outcome):
             return
     pytest.fail(f"no seed noticed: {breakage.__doc__}")

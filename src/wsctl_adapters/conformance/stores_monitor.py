@@ -139,6 +139,12 @@ async def check_an_older_pass_changes_nothing(subject: StoresUnderTest) -> None:
         ensure(await subject.monitor.end_pass(epoch, mixed) == 1, "each row is judged by itself")
         ensure((await row(subject, "w2")).observed_status is STANDBY, "a row that it is newer for")
         ensure((await row(subject, "w1")).observed_status is RUNNING, "and one that it is not")
+        overtaken = (await subject.monitor.begin_pass()).number
+        complete = (await subject.monitor.begin_pass()).number
+        await subject.monitor.end_pass(epoch, _findings(complete, complete=True))
+        async with nothing_changes(subject, "a pass that a complete one has overtaken"):
+            found = _findings(overtaken, w1=STANDBY, alarms=("w1",))
+            ensure(await subject.monitor.end_pass(epoch, found) == 0, "unnamed rows are as fresh")
 
 
 async def check_an_alarm_is_set_only_where_there_is_no_error(subject: StoresUnderTest) -> None:

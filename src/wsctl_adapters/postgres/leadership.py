@@ -22,6 +22,9 @@ BEATS = 3
 """One that has not beaten for so many beats is unseated by the server."""
 ANSWER_WITHIN = timedelta(seconds=2)
 """A beat that is not answered within this is as good as refused."""
+STALE_FOR = timedelta(milliseconds=300)
+"""How long a new leader waits for what an earlier one has under way, before it is cut off."""
+CUT_OFF_TRIES = 5
 
 
 @attrs.frozen(kw_only=True)
@@ -106,9 +109,20 @@ class PostgresLeadership:
             except psycopg.errors.LockNotAvailable:
                 return None
         async with bounded(connection, patience):
-            named = {"node_id": election.node_id}
-            ((epoch,),) = await rows(connection, SQL["take_office"], named)
-        return int(epoch)
+            return await self._take_office(connection)
+
+    async def _take_office(self, connection: Connection) -> int | None:
+        """The new epoch; None when the sessions of an earlier leader could not be cut off."""
+        named = {"node_id": self._election.node_id}
+        await rows(connection, SQL["in_charge"], {"wait_ms": str(_milliseconds(STALE_FOR))})
+        for _ in range(CUT_OFF_TRIES):
+            try:
+                ((epoch,),) = await rows(connection, SQL["take_office"], named)
+            except psycopg.errors.LockNotAvailable:
+                await rows(connection, SQL["cut_off"])
+            else:
+                return int(epoch)
+        return None
 
     async def holder(self) -> str | None:
         """The name of the node that led last; None when nobody ever did."""

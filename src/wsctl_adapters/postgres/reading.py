@@ -26,7 +26,7 @@ class PostgresReader:
         ((now, pass_seq, _),), rows = await self._sessions.moment(
             (SQL["moment"], None), (SQL["some"], {"ids": list(ids)})
         )
-        return Reading(rows=workspaces(rows), now=now, pass_seq=pass_seq)
+        return Reading(rows=await workspaces(rows), now=now, pass_seq=pass_seq)
 
     async def page(
         self,
@@ -40,7 +40,7 @@ class PostgresReader:
         statement = SQL["page" if owner_id is None else "page_of_owner"]
         asked = {"owner_id": owner_id, "deleted": deleted, "after": after or "", "limit": limit + 1}
         found = await self._sessions.rows(statement, asked)
-        rows = workspaces(found[:limit])
+        rows = await workspaces(found[:limit])
         return Page(rows=rows, after=rows[-1].id if len(found) > limit else None)
 
     async def changed(self, since: str | None) -> Changes:
@@ -57,7 +57,7 @@ class PostgresReader:
         ((now, pass_seq, mark),), rows = await self._sessions.moment(
             (SQL["moment"], None), call, within=FLEET_WITHIN
         )
-        return Changes(rows=workspaces(rows), now=now, pass_seq=pass_seq, mark=mark)
+        return Changes(rows=await workspaces(rows), now=now, pass_seq=pass_seq, mark=mark)
 
     async def work(self) -> Work:
         """Every row that needs work, and the places that are held."""
@@ -67,4 +67,4 @@ class PostgresReader:
             (SQL["held"], None),
             within=FLEET_WITHIN,
         )
-        return Work(rows=workspaces(rows), now=now, pass_seq=pass_seq, held=dict(held))
+        return Work(rows=await workspaces(rows), now=now, pass_seq=pass_seq, held=dict(held))

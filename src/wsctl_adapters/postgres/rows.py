@@ -6,6 +6,7 @@ of a surrogate pair, as in the output of a tool that failed) is replaced, so tha
 always be recorded.
 """
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC
 from enum import Enum
@@ -23,6 +24,9 @@ from wsctl_core.values.workspace import Home, Workspace
 Row = Sequence[Any]
 """A row as psycopg gives it: the columns of `Workspace` in its order, JSON as it came."""
 E = TypeVar("E", bound=Enum)
+
+TURN = 1000
+"""How many rows are built before others get a turn: some hundredths of a second."""
 
 
 def _member(kind: type[E]) -> Callable[[str], E]:
@@ -65,9 +69,13 @@ def workspace(row: Row) -> Workspace:
     return Workspace(**dict(zip(_FIELDS, values, strict=True)))
 
 
-def workspaces(rows: Sequence[Row]) -> tuple[Workspace, ...]:
-    """Rows as values."""
-    return tuple(map(workspace, rows))
+async def workspaces(rows: Sequence[Row]) -> tuple[Workspace, ...]:
+    """Rows as values; while a fleet is built, others get their turns, a leader's beat first."""
+    built: list[Workspace] = []
+    for start in range(0, len(rows), TURN):
+        built += map(workspace, rows[start : start + TURN])
+        await asyncio.sleep(0)
+    return tuple(built)
 
 
 def told(row_after: bytes) -> Workspace:

@@ -13,7 +13,7 @@ from wsctl_app.cli import words
 from wsctl_app.cli.failures import Exit, Failed
 from wsctl_app.cli.options import Json
 from wsctl_app.cli.where import loaded
-from wsctl_app.node.data import BadFolder, DataFolder
+from wsctl_app.node.data import DataFolder
 
 T = TypeVar("T")
 
@@ -83,12 +83,16 @@ def _on(data: Path | None, act: Callable[[bootstrap.Servers], Awaitable[T]]) -> 
         return await act(servers)
 
     try:
-        if settings.database_url is None:
-            DataFolder(settings.data.absolute()).check()
+        folder = DataFolder(settings.data.absolute())
+        if settings.database_url is None and folder.is_new:
+            raise Failed(
+                f"there is no database in {folder.path} yet: `wsctl up` makes one, "
+                "or name another with WSCTL_DATABASE_URL"
+            )
         servers = bootstrap.database_server(settings, _say)
         try:
             return asyncio.run(acted(servers))
         finally:
             servers.release()
-    except (BadFolder, bootstrap.NotStarted) as error:
+    except bootstrap.NotStarted as error:
         raise Failed(str(error)) from error

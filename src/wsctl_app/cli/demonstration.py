@@ -43,11 +43,15 @@ def demonstrated(*, json: bool) -> int:
     stage = Stage()
     began = time.monotonic()
     console = words.aside()
-    console.print(f"wsctl's demonstration, in {stage.root}", markup=False)
+    console.print(
+        f"wsctl's demonstration, in {stage.root} (it looks more often than the defaults do)",
+        markup=False,
+    )
     well = False
     with _lines(console) as lines:
+        story = Story(stage, lines)
         try:
-            told(Story(stage, lines))
+            told(story)
             well = True
         except Exception as error:  # whatever it is, a step was not verified
             title = STEPS[len(lines.steps)][0]
@@ -57,6 +61,7 @@ def demonstrated(*, json: bool) -> int:
             ) from error
         finally:
             lines.doing("clearing up")
+            story.close()
             stage.clear(keep_log=not well)
     seconds = time.monotonic() - began
     if json:

@@ -133,7 +133,7 @@ def _url(listener: socket.socket) -> str:
     host, port = listener.getsockname()[:2]
     if host in ("0.0.0.0", "::"):  # noqa: S104  # where to reach what listens everywhere
         host = "127.0.0.1"
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    return words.page(f"[{host}]:{port}" if ":" in host else f"{host}:{port}", "")
 
 
 def _tell(asked: Loaded, folder: DataFolder, endpoint: Endpoint, *, json: bool) -> None:

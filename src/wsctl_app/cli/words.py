@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import urlunsplit
 
 from rich.console import Console
 from rich.markup import escape
@@ -40,6 +41,15 @@ def aside() -> Console:
 def tell_json(value: object) -> None:
     """An answer for programs."""
     sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+
+
+def page(address: str, path: str = "/") -> str:
+    """Where a browser finds what answers at that host and port.
+
+    >>> page("localhost:8080")
+    'http://localhost:8080/'
+    """
+    return urlunsplit(("http", address, path, "", ""))
 
 
 def status(word: str) -> str:
@@ -110,7 +120,7 @@ def one_line(ws: dict[str, Any]) -> str:
     wanted = "deleted" if ws["deleted_at"] else ws["desired_state"]
     line = f"{escape(ws['name'])} ({ws['id'][:ID_LENGTH]}) is {status(ws['display_status'])}"
     if ws["display_status"] == wanted or (wanted, ws["display_status"]) == ("PENDING", "ARCHIVED"):
-        where = f" at http://{ws['address']}/" if ws.get("address") else ""
+        where = f" at {page(ws['address'])}" if ws.get("address") else ""
         return line + where
     return line if ws["display_status"] == "DELETED" else f"{line}; it is to be {wanted}"
 
@@ -126,7 +136,7 @@ def details(ws: dict[str, Any]) -> Table:
         ("image", escape(ws["image"])),
         ("status", status(ws["display_status"])),
         ("wanted", "deleted" if ws["deleted_at"] else ws["desired_state"]),
-        ("address", f"http://{ws['address']}/" if ws.get("address") else "none"),
+        ("address", page(ws["address"]) if ws.get("address") else "none"),
         ("home", f"{home['state']}{' ' + home['incarnation'] if home['incarnation'] else ''}"),
         ("archive", archive),
         ("stops when idle for", f"{ws['standby_ttl_seconds']} s"),

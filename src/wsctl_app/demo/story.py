@@ -5,7 +5,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from json import loads
 from pathlib import Path
 from typing import Any, Protocol
@@ -13,10 +13,13 @@ from typing import Any, Protocol
 import attrs
 import httpx
 
+from wsctl_app.cli import words
 from wsctl_app.cli.client import Client
 from wsctl_app.cli.waiting import settled
 from wsctl_app.demo.stage import Stage
 
+FILE = "/api/file"
+"""Where the starter workspace's page reads and writes files."""
 NOTE = "note.txt"
 NOTE_TEXT = b"Remember the milk.\n"
 LARGE = "large.bin"
@@ -64,6 +67,12 @@ class Story:
             raise NotVerified("wsctl does not run")
         return self._client
 
+    def close(self) -> None:
+        """Speak to wsctl no more."""
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+
     # ----------------------------------------------------------------------------- the steps
 
     def up(self) -> str:
@@ -82,15 +91,13 @@ class Story:
     def start(self) -> str:
         """Start it."""
         address = self._started()
-        return f"it answers at http://{address}/"
+        return f"it answers at {words.page(address)}"
 
     def write(self) -> str:
         """Write a file into its home, through its own page."""
         address = self._address()
         with _speaking() as http:
-            answer = http.put(
-                f"http://{address}/api/file", params={"path": NOTE}, content=NOTE_TEXT
-            )
+            answer = http.put(words.page(address, FILE), params={"path": NOTE}, content=NOTE_TEXT)
         verify(answer.is_success, f"writing was answered with {answer.status_code}")
         verify(self._read(NOTE) == NOTE_TEXT, "the file does not say what was written")
         return f"{NOTE} holds {len(NOTE_TEXT)} bytes"
@@ -162,8 +169,7 @@ class Story:
             time.sleep(0.01)
         pid = self.stage.kill()
         self._op_id = ws["op_id"]
-        self.client.close()
-        self._client = None
+        self.close()
         verify(len(self.stage.volumes(self._id)) == 1, "the volume was deleted too soon")
         return f"process {pid} is gone, {moved['done'] // 2**20} MiB were on their way"
 
@@ -183,7 +189,7 @@ class Story:
             _speaking() as http,
             http.stream(
                 "GET",
-                f"http://{self._address()}/api/file",
+                words.page(self._address(), FILE),
                 params={"path": LARGE, "download": ""},
             ) as answer,
         ):
@@ -206,8 +212,7 @@ class Story:
 
     def down(self) -> str:
         """Stop wsctl."""
-        self.client.close()
-        self._client = None
+        self.close()
         code = self.stage.stop()
         verify(code == 0, f"it ended with code {code}")
         verify(not (left := self.stage.processes()), f"processes still run: {left}")
@@ -250,7 +255,7 @@ class Story:
         with _speaking() as http:
             while True:
                 try:
-                    if http.get(f"http://{address}/").is_success:
+                    if http.get(words.page(address)).is_success:
                         return address
                 except httpx.HTTPError:
                     self.telling.doing("waiting for its page")
@@ -260,7 +265,7 @@ class Story:
     def _read(self, name: str) -> bytes:
         with _speaking() as http:
             answer = http.get(
-                f"http://{self._address()}/api/file", params={"path": name, "download": ""}
+                words.page(self._address(), FILE), params={"path": name, "download": ""}
             )
         verify(answer.is_success, f"reading {name} was answered with {answer.status_code}")
         return answer.content
@@ -273,9 +278,8 @@ class Story:
 
     def _pid_or_none(self) -> int | None:
         for container in self.stage.containers(self._id):
-            program: Path = container / "program.json"
-            if program.exists():
-                return int(loads(program.read_text())["pid"])
+            with suppress(FileNotFoundError):  # not started yet, or removed just now
+                return int(loads((container / "program.json").read_text())["pid"])
         return None
 
 

@@ -9,6 +9,7 @@ import attrs
 from wsctl_app.api import Door, Parts, Server, built
 from wsctl_app.api.health import Health
 from wsctl_app.coordinator import Coordinator
+from wsctl_app.joining import ended
 from wsctl_app.outside import Outside
 from wsctl_app.service import Defaults, Watching, WorkspaceService
 from wsctl_app.settings import Settings
@@ -82,24 +83,21 @@ class Node:
 
         The coordinator gives the lock back, so that another node can lead at once.
         """
-        parts = {
-            asyncio.create_task(self.server.serve(sockets=[listener]), name="the API"),
+        serving = asyncio.create_task(self.server.serve(sockets=[listener]), name="the API")
+        others = [
             asyncio.create_task(self.coordinator.run(), name="the coordinator"),
             asyncio.create_task(self.watching.run(), name="the event stream"),
-        }
+        ]
         try:
-            await _unless_broken(parts, self.server.listening)
+            await _unless_broken([serving, *others], self.server.listening)
             await ready()
-            await _unless_broken(parts, stop)
+            await _unless_broken([serving, *others], stop)
         finally:
             self.server.stop()
-            for task in parts:
-                if task.get_name() != "the API":  # it was told to stop, and ends by itself
-                    task.cancel()
-            _, late = await asyncio.wait(parts, timeout=STOP_SECONDS)
-            for task in late:
-                self.log.warning("does not stop in time", what=task.get_name())
-                task.cancel()
+            stopped = await ended(others, STOP_SECONDS)
+            await asyncio.wait([serving], timeout=STOP_SECONDS)
+            if not stopped or not await ended([serving]):
+                self.log.warning("some of the node does not stop in time")
 
     async def containers_running(self) -> int | None:
         """How many containers of this installation run; None when they can't be listed."""
@@ -114,7 +112,7 @@ class Node:
         )
 
 
-async def _unless_broken(parts: set[asyncio.Task[None]], awaited: asyncio.Event) -> None:
+async def _unless_broken(parts: list[asyncio.Task[None]], awaited: asyncio.Event) -> None:
     """Wait for something. Broken when a part ends before: each should run for ever."""
     waiting = asyncio.create_task(awaited.wait())
     try:

@@ -65,7 +65,7 @@ class ChangeFeed(Protocol):
         """
 
     def wakes(self) -> AsyncIterator[None]:
-        """Something for each time that new events may be there, soon after they are."""
+        """Something when listening has begun, and each time that new events may be there."""
 
 
 class Broadcast(Protocol):

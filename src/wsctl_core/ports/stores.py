@@ -101,7 +101,10 @@ class IntentStore(Protocol):
     """The service's: the only writer of what people want."""
 
     async def create(self, new: NewWorkspace, policy: Policy) -> IntentAnswer:
-        """Insert a row, unless `creation_decision` finds no place; exact under any concurrency."""
+        """Insert a row, unless `creation_decision` finds no place; exact under any concurrency.
+
+        InvalidValue when the identity was used before, or a value can't be kept.
+        """
 
     async def change(
         self, workspace_id: str, decide: Callable[[Situation], IntentAnswer]
@@ -175,7 +178,7 @@ class ReconcilerStore(Protocol):
         """The next number of the sequence, for a stamp."""
 
     async def holds(self, epoch: int, workspace_id: str, guard: Guard) -> bool:
-        """Epoch and guard hold now: asked before every action (H8)."""
+        """Epoch and guard hold now: asked before every action (H8). An old epoch does not."""
 
     async def write(
         self, epoch: int, workspace_id: str, guard: Guard, patch: ReconcilerPatch

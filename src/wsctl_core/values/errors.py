@@ -136,7 +136,7 @@ class Failure:
         )
 
 
-@attrs.frozen(kw_only=True, cache_hash=True)
+@attrs.frozen(kw_only=True)
 class ErrorInfo:
     """The last failure of a workspace, as it is kept in its row and shown to people."""
 

@@ -23,7 +23,7 @@ from wsctl_core.values.states import (
 )
 
 
-@attrs.frozen(kw_only=True, cache_hash=True)
+@attrs.frozen(kw_only=True)
 class Home:
     """What the home is worth, and which volume holds it.
 

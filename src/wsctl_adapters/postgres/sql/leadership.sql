@@ -17,6 +17,17 @@ SELECT
 -- wait: The lock, when it is free, or an error when it is not within the interval.
 SELECT pg_advisory_lock(%(lock_id)s);
 
+-- in_charge: The lock is held, so whoever else holds the leader's row is no leader any more: it is waited
+-- for only so long. Cutting off a session takes the rights of the login, not those of a role.
+SELECT set_config('role', 'none', false), set_config('lock_timeout', %(wait_ms)s, false);
+
+-- cut_off: Ends the sessions that hold the leader's row. A process that was stopped in the middle of what
+-- it was sending holds it for ever: for the server it is not idle, it is still speaking.
+SELECT pg_terminate_backend(pid) FROM pg_locks
+WHERE relation = 'system_locks'::regclass AND mode = 'RowShareLock' AND granted
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+    AND pid <> pg_backend_pid();
+
 -- take_office: The epoch grows, and the holder is recorded, when the lock is held (H1).
 SELECT take_office(%(node_id)s);
 

@@ -9,7 +9,8 @@ SELECT fence(%(epoch)s);
 -- alarm: Alarms are set where no error is recorded: the monitor's exception.
 SELECT alarm(%(number)s, %(ids)s::text[], %(infos)s::text[]);
 
--- observe: What was found is written where the row's number is smaller than the pass's (H19).
+-- observe: What was found is written where the row's number is smaller than the pass's (H19); a row that
+-- the last complete pass saw unchanged is as fresh as that pass.
 UPDATE workspaces AS w
 SET
     observed_status = f.observed_status,
@@ -24,6 +25,9 @@ FROM unnest(
     %(last_exit)s::text[]
 ) AS f (id, observed_status, health_status, observed_at, observed_seq, suspect, last_exit)
 WHERE w.id = f.id AND w.observed_seq < f.observed_seq
+    AND NOT EXISTS (
+        SELECT FROM monitor_pass p WHERE p.number >= f.observed_seq AND p.number > w.created_seq
+    )
 RETURNING w.id;
 
 -- pass_complete: The pass's number stands for every row that it saw unchanged; it never goes back.

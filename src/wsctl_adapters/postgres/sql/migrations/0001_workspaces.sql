@@ -361,6 +361,9 @@ LANGUAGE sql SECURITY DEFINER SET search_path = wsctl, pg_temp AS $$
     SET error_info = a.info::jsonb
     FROM unnest(ids, infos) AS a (id, info)
     WHERE w.id = a.id AND w.error_info IS NULL AND w.observed_seq < of_pass
+        AND NOT EXISTS (
+            SELECT FROM monitor_pass p WHERE p.number >= of_pass AND p.number > w.created_seq
+        )
     RETURNING w.id
 $$;
 
