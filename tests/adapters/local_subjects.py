@@ -13,6 +13,7 @@ from typing import Any, Self, TypeVar
 from wsctl_adapters.local import LocalRuntime
 from wsctl_adapters.local.layout import HOME
 from wsctl_adapters.local.processes import holder
+from wsctl_adapters.local.trash import destroy
 from wsctl_core.ports import Containers, HomeStreams, Inventory, Volumes
 from wsctl_core.values.stamps import Stamp
 
@@ -96,6 +97,7 @@ class LocalSubject:
     def __exit__(self, *_: object) -> None:
         end_all(self.root)
         self.runtime.close()
+        destroy(self.root / "volumes")  # some are odder than pytest's own tidying can bear
 
     def folder(self, container_id: str) -> Path:
         (found,) = self.root.glob(f"containers/*/{container_id}")

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import urllib.request
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -30,6 +31,7 @@ from wsctl_adapters.local.processes import holder
 from wsctl_core.ports import AdapterError
 from wsctl_core.values.errors import AdapterCode
 from wsctl_core.values.observation import ContainerSeen
+from wsctl_core.values.stamps import Stamp
 from wsctl_core.values.states import ContainerPhase
 
 SRC = Path(__file__).parents[2] / "src"
@@ -433,17 +435,46 @@ def test_a_doomed_container_is_seen_and_never_starts(tmp_path: Path):
         run(story())
 
 
-def test_a_shim_knows_that_its_folder_was_taken_away(tmp_path: Path):
-    """One that opened its folder before it was renamed, and began to be emptied, starts nothing."""
-    place, trash = tmp_path / "place", tmp_path / "trash"
+class Left(Exception):
+    """A shim left, with that answer."""
+
+
+def test_a_shim_knows_that_its_folder_was_taken_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """One whose folder is renamed and emptied while it looks into it starts nothing."""
+    place = tmp_path / "place"
     place.mkdir()
-    folder = os.open(place, os.O_RDONLY)
-    assert shim.is_in_place(str(place), folder)
-    place.rename(trash)
-    assert not shim.is_in_place(str(place), folder)
-    place.mkdir()  # another container's, by the same name
-    assert not shim.is_in_place(str(place), folder)
-    os.close(folder)
+    (place / "lock").touch()
+
+    def leave(word: str) -> NoReturn:
+        raise Left(word)
+
+    def late(_folder: int, _name: str) -> bool:
+        place.rename(tmp_path / "trash")
+        place.mkdir()  # another container's, by the same name
+        return False
+
+    monkeypatch.setattr(shim, "leave", leave)
+    monkeypatch.setattr(shim, "is_there", late)
+    with pytest.raises(Left, match="gone"):
+        shim.take(str(place))
+
+
+def test_makers_that_meet_see_one_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A volume that appears just when it is looked for is not taken for somebody else's."""
+    with LocalSubject(tmp_path) as subject:
+        labelled = layout.is_labelled
+
+        def late(place: Path, wanted: Stamp) -> bool:
+            told = labelled(place, wanted)
+            monkeypatch.setattr(volumes, "is_labelled", labelled)
+            run(subject.volumes.make(wanted))
+            return told
+
+        monkeypatch.setattr(volumes, "is_labelled", late)
+        run(subject.volumes.make(stamp()))
+        assert len(run(subject.inventory.volumes())) == 1
 
 
 def test_a_shim_starts_its_program_once(tmp_path: Path):

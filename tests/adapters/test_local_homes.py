@@ -49,6 +49,9 @@ def test_an_odd_home_comes_back_as_it_was(tmp_path: Path):
         assert manifest(subject.home("ws-w1-i2")) == manifest(subject.home("ws-w1-i1"))
         assert not (subject.home("ws-w1-i2") / "socket").exists()
         assert len(data) < 1 << 20  # holes are not carried as zeros
+        with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+            top = [os.fsencode(name) for name in archive.getnames() if name.count("/") == 1]
+        assert top == sorted(top)
         run(subject.volumes.remove("ws-w1-i2"))
 
 

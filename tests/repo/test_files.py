@@ -12,11 +12,18 @@ ROOT = Path(__file__).parents[2]
 FOLDERS = ("src", "tests", "docs", "benchmarks", "examples", ".ci")
 TEXT = {".py", ".md", ".toml", ".txt", ".cfg", ".sql", ".lua", ".yml", ""}
 
-HOSTS = {"www.apache.org", "keepachangelog.com", "semver.org", "example.com", "localhost", "127.0.0.1"}
+HOSTS = {
+    "www.apache.org",
+    "keepachangelog.com",
+    "semver.org",
+    "example.com",
+    "localhost",
+    "127.0.0.1",
+}
 """The hosts that a file may name. A package index is none of them."""
 
 BANNED = {
-    "a path of one machine": re.compile(r"(?<![\w.])/(?:root|home|Users|tmp|work)/\w"),
+    "a path of one machine": re.compile(r"(?<![\w.}])/(?:root|home|Users|tmp|work)/\w"),
     "a package index": re.compile(
         r"(?:index|find-links|trusted)-(?:url|host)|^--hash", re.MULTILINE
     ),
@@ -43,7 +50,9 @@ def unwanted(text: str) -> list[str]:
 
 
 def _host(url: str) -> str:
-    return urlsplit(url).hostname or ""
+    """The host that a URL names; one that is filled in when it is used names none."""
+    host = urlsplit(url.replace("[", "")).hostname or ""
+    return "localhost" if host.startswith("{") else host
 
 
 FILES = sorted(path for path in files() if path != Path(__file__))
@@ -64,6 +73,7 @@ def test_a_file_speaks_of_wsctl_alone(path: Path):
         ("https://pypi.internal/simple", ["an unknown host: pypi.internal"]),
         ("<<<<<<< mine", ["a merge left over"]),
         ("docs/home/x, src/root/y, https://example.com/w", []),
+        ("{target}/home/x, http://{host}:{port}/", []),
     ],
 )
 def test_unwanted_words_are_found(text: str, found: list[str]):

@@ -148,21 +148,23 @@ def failed_listings_are_empty(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(MemoryInventory, "volumes", volumes_or_none)
 
 
-BREAKAGES = {
-    old_leaders_write: CRASHES,
-    volumes_go_by_workspace: CRASHES,
-    operations_leave_containers: CRASHES,
-    places_are_not_counted: CRASHES,
-    failed_listings_are_empty: STORM,
+BREAKAGES: dict[Breakage, tuple[Faults, int]] = {
+    old_leaders_write: (CRASHES, 23),
+    volumes_go_by_workspace: (CRASHES, 13),
+    operations_leave_containers: (CRASHES, 1),
+    places_are_not_counted: (CRASHES, 6),
+    failed_listings_are_empty: (STORM, 3),
 }
+"""Each with its weather, and a seed that noticed when it was written down: it is tried first."""
 
 
 @pytest.mark.parametrize("breakage", BREAKAGES, ids=lambda breakage: breakage.__name__)
 def test_a_broken_rule_is_noticed(breakage: Breakage, monkeypatch: pytest.MonkeyPatch):
     """Without the rule, under some seed a contract breaks, or a home is called lost."""
     breakage(monkeypatch)
-    for seed in range(40):
-        outcome = simulate(Setting(seed=seed, faults=BREAKAGES[breakage]))
+    weather, likely = BREAKAGES[breakage]
+    for seed in (likely, *range(60)):
+        outcome = simulate(Setting(seed=seed, faults=weather))
         if outcome.broken or false_alarms(outcome):
             return
     pytest.fail(f"no seed noticed: {breakage.__doc__}")

@@ -61,6 +61,12 @@ def failed(container_id: str, reason: str) -> AdapterError:
     )
 
 
+def _libraries() -> dict[str, str]:
+    """Where this interpreter finds its own library, if somebody had to tell it."""
+    path = os.environ.get("LD_LIBRARY_PATH")
+    return {} if path is None else {"LD_LIBRARY_PATH": path}
+
+
 class LocalContainers:
     """Implements `wsctl_core.ports.Containers` with processes."""
 
@@ -206,6 +212,7 @@ class LocalContainers:
             "PATH": os.environ.get("PATH", os.defpath),
             "LANG": os.environ.get("LANG", "C.UTF-8"),
             "TERM": "xterm-256color",
+            **_libraries(),
             **self._environment,
             "WSCTL_WORKSPACE_ID": spec.stamp.workspace_id,
             "WSCTL_PORT": str(port),
@@ -221,7 +228,7 @@ class LocalContainers:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             cwd=self._layout.root,
-            env={},
+            env=_libraries(),
             start_new_session=True,
         ) as shim:
             try:

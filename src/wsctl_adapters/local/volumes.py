@@ -82,11 +82,13 @@ class LocalVolumes:
 
     def _is_made(self, place: Path, stamp: Stamp) -> bool:
         """The volume is there and ours; refused when something else has its name."""
+        # An empty folder would be replaced by a rename, so it is looked for first. Nobody of
+        # wsctl's ever makes one, so nobody of wsctl's can make one in between. And it is looked
+        # for before the label: another may be making the volume right now.
+        taken = place.exists() or place.is_symlink()
         if is_labelled(place, stamp):
             return True
-        # An empty folder would be replaced by a rename, so it is looked for first. Nobody of
-        # wsctl's ever makes one, so nobody of wsctl's can make one in between.
-        if place.exists() or place.is_symlink():
+        if taken:
             raise AdapterError(
                 AdapterCode.VOLUME_CREATE_FAILED,
                 f"something that carries no label of this installation is at {place.name}",

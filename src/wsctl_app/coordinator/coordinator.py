@@ -15,12 +15,13 @@ from wsctl_app.coordinator.event_listener import EventListener
 from wsctl_app.coordinator.executor import Transferred
 from wsctl_app.coordinator.fleet import Fleet
 from wsctl_app.coordinator.health_monitor import HealthMonitor
-from wsctl_app.coordinator.mandate import Log, Mandate
+from wsctl_app.coordinator.mandate import Mandate
 from wsctl_app.coordinator.reaper import Reaper
 from wsctl_app.coordinator.state_reconciler import StateReconciler
 from wsctl_app.coordinator.ttl_manager import Expire, TtlManager
 from wsctl_app.joining import ended
 from wsctl_app.outside import Outside
+from wsctl_app.telemetry.log import Log
 from wsctl_core import Policy, Progress
 from wsctl_core.ports import AdapterError, Hint, LeadershipLost, StoreUnavailable, Term
 
@@ -144,8 +145,9 @@ class Coordinator:
             over = [task for task in tasks if task.done()]
             if not await ended(tasks):
                 self._log.warning("some duties do not end", node=self._node_id)
-        for task in over:
-            task.result()
+        failures = [task.exception() for task in over if not task.cancelled()]
+        for failure in filter(None, failures):
+            raise failure
 
     async def _beat(self, term: Term) -> None:
         while True:

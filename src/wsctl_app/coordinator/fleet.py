@@ -56,5 +56,5 @@ def _goes_on(ws: Workspace, pass_seq: int) -> bool:
         ws.operation is not Operation.NONE
         or (ws.suspect is not None and not is_terminal(ws))
         or is_terminal(ws) is not (ws.health_status is HealthStatus.ERROR)
-        or (ws.op_ended_seq > 0 and effective_seq(ws, pass_seq) <= ws.op_ended_seq)
+        or effective_seq(ws, pass_seq) <= ws.op_ended_seq
     )

@@ -1,26 +1,12 @@
 """A mandate: all that a component acts with while its process leads."""
 
-from typing import Protocol
-
 import attrs
 
 from wsctl_app.outside import Outside
+from wsctl_app.telemetry.log import Log
 from wsctl_core.decisions.facts import Moment
 from wsctl_core.ports import Reading
 from wsctl_core.values.policy import Policy
-
-
-class Log(Protocol):
-    """Where events are told, with what they are about beside them."""
-
-    def info(self, event: str, /, **about: object) -> object:
-        """Something happened."""
-
-    def warning(self, event: str, /, **about: object) -> object:
-        """Something did not go as it should, and wsctl goes on."""
-
-    def exception(self, event: str, /, **about: object) -> object:
-        """Something failed that nobody foresaw; the exception is told too."""
 
 
 @attrs.frozen(kw_only=True)

@@ -20,6 +20,7 @@ from wsctl_core import (
     Operation,
     PollFacts,
     Progress,
+    Reason,
     Resume,
     Skip,
     Step,
@@ -33,6 +34,9 @@ from wsctl_core import (
 from wsctl_core.ports import Work
 from wsctl_core.values.states import Component as Name
 from wsctl_core.views.explain import next_at
+
+_ENDED_BY_A_LOOK = (Reason.OBSERVATION_DUE, Reason.HEALTH_NOT_CLEARED)
+"""Waits that the next complete pass ends: so asking for it is never asking for ever."""
 
 
 class StateReconciler(Component):
@@ -85,6 +89,8 @@ class StateReconciler(Component):
                     await self._end(ws, driver)
             elif isinstance(step, Skip | Wait):
                 pause = min(pause, _seconds_left(ws, moment, step))
+                if step.verdict.reason in _ENDED_BY_A_LOOK:
+                    self._look()
             else:
                 self._begin(ws, step, moment)
         return pause

@@ -125,8 +125,8 @@ class Settings:
     )
     command: tuple[str, ...] | None = _setting(
         None,
-        "What a local workspace runs, {home}, {host} and {port} filled in; "
-        "when not set, the starter workspace.",
+        "What a local workspace runs, {home}, {host}, {port}, {workspace_id} and {image} filled "
+        "in; when not set, the starter workspace.",
     )
     image: str = _setting(
         "starter", "The image of a workspace that names none.", validator=must.text
