@@ -143,7 +143,7 @@ def campaign(session: nox.Session) -> None:
 @nox.session
 def simulation(session: nox.Session) -> None:
     """The coordinator in virtual time, for a thousand seeds: a quarter of an hour."""
-    _install(session, "-e", ".[all]", "pytest", "pytest-xdist")
+    _install(session, "-e", ".[all]", "hypothesis", "pytest", "pytest-xdist")
     where = session.posargs or ["tests/simulation"]
     session.run("pytest", "-q", "-n", "2", "-m", "long", *where)
 
@@ -151,7 +151,7 @@ def simulation(session: nox.Session) -> None:
 @nox.session
 def crash(session: nox.Session) -> None:
     """Two real coordinators; the leader is killed fifty times in a row, then stopped."""
-    _install(session, "-e", ".[all]", "pytest")
+    _install(session, "-e", ".[all]", "hypothesis", "pytest")
     session.run("pytest", "-q", "-m", "long", *(session.posargs or ["tests/crash"]))
 
 

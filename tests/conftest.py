@@ -1,9 +1,11 @@
-"""Profiles of Hypothesis: continuous integration sees the same examples every time."""
+"""What every test runs under: a profile of Hypothesis, and children that hear Ctrl-C."""
 
 import os
+import signal
 
 from hypothesis import HealthCheck, settings
 
+# Continuous integration sees the same examples every time.
 settings.register_profile(
     "ci",
     derandomize=True,
@@ -14,3 +16,8 @@ settings.register_profile(
 )
 settings.register_profile("explore", deadline=None, max_examples=5000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+# A shell that starts something in the background has it ignore Ctrl-C, and so do its children: those
+# that tests start must hear it, wherever the tests run.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)

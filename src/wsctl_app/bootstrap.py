@@ -164,8 +164,14 @@ async def opened(
             runtime = LocalRuntime(folder.runtime, installation, settings.command or STARTER)
             stack.callback(runtime.close)
             storage = FolderArchives(folder.archives)
+            stack.callback(storage.close)
+            # What processes that were killed have left of work that never ended.
+            await runtime.sweep()
+            await storage.sweep()
         except AdapterError as error:
             raise NotStarted(str(error)) from error
+        transfers = StreamTransfers(runtime.homes, storage, clock)
+        stack.callback(transfers.close)
         yield Outside(
             installation=installation,
             reader=database.reader,
@@ -178,7 +184,7 @@ async def opened(
             inventory=runtime.inventory,
             containers=runtime.containers,
             volumes=runtime.volumes,
-            transfers=StreamTransfers(runtime.homes, storage, clock),
+            transfers=transfers,
             storage=storage,
             activity=redis.activity,
             hints=redis.hints,

@@ -6,7 +6,7 @@ nothing had been said. So it is said again.
 """
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Collection, Coroutine
 from typing import Any
 
 JOIN_SECONDS = 5.0
@@ -24,3 +24,21 @@ async def ended(tasks: Collection["asyncio.Task[Any]"], seconds: float = JOIN_SE
         await asyncio.wait(pending, timeout=AGAIN_SECONDS)
         pending = [task for task in pending if not task.done()]
     return not pending
+
+
+async def unhurried(work: Coroutine[Any, Any, object]) -> None:
+    """Do what must be done on the way out, however often one is told to hurry.
+
+    The work must end by itself, soon. A cancellation that came meanwhile is passed on afterwards.
+    """
+    task = asyncio.ensure_future(work)
+    hurried = False
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError:
+            hurried = True
+    if hurried and not task.cancelled():
+        task.result()
+        raise asyncio.CancelledError
+    task.result()

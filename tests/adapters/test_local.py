@@ -267,10 +267,12 @@ def test_a_stopped_shim_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def test_a_removal_that_was_cut_off_is_finished_by_the_next(tmp_path: Path):
     """Cut off in its grace, a removal leaves a container that is seen and never starts."""
-    with LocalSubject(tmp_path, ("sh", "-c", "trap '' TERM; sleep 1000 & wait")) as subject:
+    script = "trap '' TERM; echo > ready; sleep 1000 & wait"
+    with LocalSubject(tmp_path, ("sh", "-c", script)) as subject:
 
         async def story() -> None:
             container_id = await running(subject, stamp())
+            until((subject.home("ws-w1-i1") / "ready").exists)
             removing = asyncio.ensure_future(subject.containers.remove(container_id, 100))
             await asyncio.sleep(0.2)
             removing.cancel()
@@ -324,7 +326,7 @@ def other_process(root: Path, how: str) -> "subprocess.Popen[str]":
     """Another process that makes, starts and removes containers of the same workspace."""
     return subprocess.Popen(
         [sys.executable, "-c", CHILD, str(root), how],
-        env={**os.environ, "PYTHONPATH": str(SRC)},
+        env={**os.environ, "PYTHONPATH": f"{SRC}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"},
         stdout=subprocess.PIPE,
         text=True,
     )

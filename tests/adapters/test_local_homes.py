@@ -55,6 +55,18 @@ def test_an_odd_home_comes_back_as_it_was(tmp_path: Path):
         run(subject.volumes.remove("ws-w1-i2"))
 
 
+def test_a_folder_keeps_its_time_in_any_order(tmp_path: Path):
+    """Also where something else stands between a folder and what is in it."""
+    folder = member("folder", tarfile.DIRTYPE)
+    folder.mtime, folder.mode = 5, 0o555
+    data = tar_of((folder, b""), (member("between"), b"x"), (member("folder/file"), b"y"))
+    with LocalSubject(tmp_path) as subject:
+        run(subject.homes.unpack(run(made(subject)), stream(data)))
+        restored = subject.home("ws-w1-i1") / "folder"
+        assert (restored.stat().st_mtime, restored.stat().st_mode & 0o777) == (5, 0o555)
+        assert (restored / "file").read_bytes() == b"y"
+
+
 def test_a_home_that_could_not_come_back_is_not_packed(tmp_path: Path):
     """A path too long to be unpacked, or a device, is refused by name before it is too late."""
     with LocalSubject(tmp_path) as subject:

@@ -6,6 +6,8 @@ import pty
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -343,13 +345,23 @@ def test_deletion_asks_unless_told_not_to(wsctl: Terminal, monkeypatch: pytest.M
 # --------------------------------------------------------------------------------- as a process
 
 
+@contextmanager
+def watcher(command: list[str]) -> "Iterator[subprocess.Popen[str]]":
+    """A command that would watch for ever; it ends with the test, however that ends."""
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as watching:
+        try:
+            yield watching
+        finally:
+            watching.kill()
+
+
 def test_events_are_shown_until_ctrl_c(wsctl: Terminal):
     """A snapshot first, then changes, one JSON object per line; Ctrl-C is exit code 130."""
     wsctl("create", "thesis", "--wait")
     command = [*WSCTL, "events", "--json", "--url", wsctl.url, "--token", TOKEN]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as watching:
+    with watcher(command) as watching:
         assert watching.stdout is not None
         assert watching.stderr is not None
         first = json.loads(watching.stdout.readline())
@@ -367,7 +379,7 @@ def test_events_are_lines_for_people(wsctl: Terminal):
     """Without --json each change is a line."""
     wsctl("create", "thesis", "--wait")
     command = [*WSCTL, "events", "thesis", "--url", wsctl.url, "--token", TOKEN]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as watching:
+    with watcher(command) as watching:
         assert watching.stdout is not None
         assert "thesis (" in watching.stdout.readline()
         wsctl("stop", "thesis")

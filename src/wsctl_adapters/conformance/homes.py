@@ -87,7 +87,7 @@ def tar_of(*members: tuple[tarfile.TarInfo, bytes]) -> bytes:
 def member(name: str, kind: bytes = tarfile.REGTYPE, link: str = "") -> tarfile.TarInfo:
     """The header of one member."""
     info = tarfile.TarInfo(name)
-    info.type, info.linkname = kind, link
+    info.type, info.linkname, info.mode = kind, link, 0o755
     return info
 
 

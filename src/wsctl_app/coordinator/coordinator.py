@@ -19,7 +19,7 @@ from wsctl_app.coordinator.mandate import Mandate
 from wsctl_app.coordinator.reaper import Reaper
 from wsctl_app.coordinator.state_reconciler import StateReconciler
 from wsctl_app.coordinator.ttl_manager import Expire, TtlManager
-from wsctl_app.joining import ended
+from wsctl_app.joining import JOIN_SECONDS, ended, unhurried
 from wsctl_app.outside import Outside
 from wsctl_app.telemetry.log import Log
 from wsctl_core import Policy, Progress
@@ -127,7 +127,7 @@ class Coordinator:
             self._log.exception("a loop failed; leads no more", node=self._node_id)
         finally:
             self._term = self._duties = None
-            await term.resign()
+            await unhurried(term.resign())
         await self._outside.clock.sleep(RETRY_SECONDS)
 
     async def _serve(self, term: Term, duties: Duties) -> None:
@@ -143,11 +143,14 @@ class Coordinator:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
             over = [task for task in tasks if task.done()]
-            if not await ended(tasks):
-                self._log.warning("some duties do not end", node=self._node_id)
+            await unhurried(self._end(tasks))
         failures = [task.exception() for task in over if not task.cancelled()]
         for failure in filter(None, failures):
             raise failure
+
+    async def _end(self, tasks: list[asyncio.Task[None]]) -> None:
+        if not await ended(tasks, 2 * JOIN_SECONDS):
+            self._log.warning("some duties do not end", node=self._node_id)
 
     async def _beat(self, term: Term) -> None:
         while True:

@@ -12,6 +12,7 @@ from wsctl_app.coordinator.driver import Driver
 from wsctl_app.coordinator.executor import Executor
 from wsctl_app.coordinator.mandate import Mandate
 from wsctl_app.coordinator.slots import Slots
+from wsctl_app.joining import unhurried
 from wsctl_core import (
     Act,
     Claim,
@@ -65,8 +66,11 @@ class StateReconciler(Component):
         try:
             await super().run()
         finally:
-            drivers = tuple(self._drivers.values())
-            await asyncio.gather(*(driver.cancel() for driver in drivers))
+            await unhurried(self._end_all())
+
+    async def _end_all(self) -> None:
+        drivers = tuple(self._drivers.values())
+        await asyncio.gather(*(driver.cancel() for driver in drivers))
 
     async def tick(self) -> float:
         """Give every row that needs one its step."""
