@@ -17,7 +17,7 @@ settings.register_profile(
 settings.register_profile("explore", deadline=None, max_examples=5000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
-# A shell that starts something in the background has it ignore Ctrl-C, and so do its children: those
+# A shell that starts something in the background has it ignore Ctrl-C, and its children, too. Those
 # that tests start must hear it, wherever the tests run.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
