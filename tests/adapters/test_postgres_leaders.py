@@ -20,6 +20,7 @@ from tests.core.builders import busy, row
 from tests.servers import postgres, swept_database
 from wsctl_adapters.postgres import Connections, PostgresStores, leadership, open_postgres
 from wsctl_adapters.postgres.sessions import Sessions, Tally
+from wsctl_app.joining import ended
 from wsctl_core import OperationGuard, ReconcilerPatch
 from wsctl_core.ports import Findings, LeadershipLost, StoreUnavailable
 from wsctl_core.values.states import Operation
@@ -389,3 +390,39 @@ def test_statements_do_not_grow_with_the_fleet():
         with swept_database() as url:
             counted.append(asyncio.run(statements_of_a_pass(url, rows)))
     assert counted[0] == counted[1]
+
+
+async def index_while_others_stand_by(url: str, retry_seconds: float) -> bool:
+    """Whether an index can be made beside the tables' use, while somebody waits to lead."""
+    async with opened(url) as leader, opened(url, retry_seconds=retry_seconds) as standby:
+        term = await leader.leadership.acquire()
+        assert term is not None
+
+        async def stand_by() -> None:
+            while await standby.leadership.acquire() is None:
+                pass
+
+        async def lead() -> None:
+            while True:
+                await term.beat()
+                await asyncio.sleep(0.5)
+
+        nodes = [asyncio.create_task(stand_by()), asyncio.create_task(lead())]
+        await waiting_for(url, "advisory")
+        async with await psycopg.AsyncConnection.connect(url, autocommit=True) as owner:
+            try:
+                async with asyncio.timeout(5):
+                    await owner.execute("CREATE INDEX CONCURRENTLY ON wsctl.workspaces (image)")
+            except TimeoutError:
+                return False
+            finally:
+                assert await ended(nodes)
+                await term.resign()
+        return True
+
+
+@pytest.mark.parametrize(("retry_seconds", "made"), [(0.5, True), (60.0, False)])
+def test_a_standby_holds_nothing_back(retry_seconds: float, made: bool):
+    """H36: one that waits a little at a time lets others pass; one that waits for long does not."""
+    with stopping_workspace() as url:
+        assert asyncio.run(index_while_others_stand_by(url, retry_seconds)) is made
