@@ -80,6 +80,11 @@ async def what_is_finished_is_told(subject, right, **asked):
     return await right(**asked | {"deleted": True})
 
 
+@breaks("reader", "finished", reading.check_finished_rows_are_told_apart)
+async def the_living_are_called_finished(subject, right, **asked):
+    return await subject.world.node("here").reader.page(deleted=True, **asked)
+
+
 @breaks("reader", "page", reading.check_pages_stay_right_while_rows_come)
 async def pages_are_counted_off(subject, right, *, after=None, limit=100, **asked):
     rows = (await right(**asked, limit=1000)).rows

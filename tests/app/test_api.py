@@ -386,6 +386,7 @@ class _Away:
 
     some: Any = _fail
     page: Any = _fail
+    finished: Any = _fail
     changed: Any = _fail
 
 

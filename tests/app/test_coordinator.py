@@ -2,13 +2,15 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
 import attrs
+import pytest
 
 from wsctl_adapters.memory import MemoryWorld, unreachable
-from wsctl_app.coordinator import Coordinator
+from wsctl_app.coordinator import Coordinator, health_monitor
 from wsctl_app.coordinator.slots import SHORT, TRANSFERS
 from wsctl_app.joining import ended, unhurried
 from wsctl_app.outside import Outside
@@ -21,6 +23,7 @@ from wsctl_core import (
     ErrorReason,
     HealthStatus,
     IntentAnswer,
+    InvalidValue,
     ObservedStatus,
     Operation,
     Policy,
@@ -28,6 +31,7 @@ from wsctl_core import (
     Wish,
     Workspace,
     archive_key,
+    assess,
     finished_deleting,
     intent_decision,
 )
@@ -46,6 +50,7 @@ class Wire:
         self.failing: dict[str, Exception] = {}
         self.held: set[str] = set()
         self.slow_to_end: set[str] = set()
+        self.deaf: set[str] = set()
         self.under_way: dict[str, int] = {}
         self.most: dict[str, int] = {}
         self.calls: list[str] = []
@@ -57,6 +62,9 @@ class Wire:
         self.most[what] = max(self.most.get(what, 0), self.under_way[what])
         try:
             await asyncio.sleep(0.01)
+            while what in self.deaf and what in self.held:
+                with suppress(asyncio.CancelledError):
+                    await asyncio.sleep(0.1)
             while what in self.held:  # noqa: ASYNC110  # a test lets go by changing the set
                 await asyncio.sleep(0.1)
             if what in self.failing:
@@ -663,5 +671,114 @@ def test_a_driver_that_takes_its_time_is_joined():
         s.world.database.drop_session("old")
         await s.until(lambda: s.told("leads no more"))
         assert wire.under_way["make_volume"] == 0
+
+    stage(story)
+
+
+def test_one_workspace_that_cannot_be_moved_holds_up_no_other():
+    """A write that the database refuses as nonsense is told, and tried again; others go on."""
+
+    async def story(s: Stage) -> None:
+        wire = s.start()
+        await s.create("w1")
+        await s.until(lambda: s.row("w1").operation is Operation.PROVISIONING)
+        wire.failing["write"] = InvalidValue("Workspace", "home", "refused by the database")
+        await asyncio.sleep(3)
+        wire.failing.clear()
+        await s.create("w2")
+        await s.runs("w2")
+        await s.runs("w1")
+        assert s.told("a workspace can't be moved")
+        assert s.world.database.epoch == 1
+
+    stage(story)
+
+
+def test_a_pass_that_failed_forgets_nothing(monkeypatch: pytest.MonkeyPatch):
+    """H19: rows of a pass that judged one of them wrongly are judged by the next."""
+
+    async def story(s: Stage) -> None:
+        s.start()
+        await s.create("w1")
+        await s.create("w2")
+        await s.runs("w1")
+        await s.runs("w2")
+        failures = iter([InvalidValue("Observation", "seq", "odd"), ValueError("odder")])
+
+        def failing(ws: Workspace, *rest: Any) -> Any:
+            failure = next(failures, None) if ws.id == "w1" else None
+            if failure is not None:
+                raise failure
+            return assess(ws, *rest)
+
+        monkeypatch.setattr(health_monitor, "assess", failing)
+        for container in tuple(s.world.runtime.containers.values()):
+            s.world.runtime.end_container(container.id)
+        await s.until(lambda: s.row("w1").last_exit and s.row("w2").last_exit)
+        await s.runs("w1")
+        await s.runs("w2")
+        assert next(failures, None) is None
+
+    stage(story)
+
+
+def test_an_action_that_ends_too_late_changes_no_terminal_error():
+    """H22: what could not be joined fails later; the error that ended its operation stands."""
+
+    async def story(s: Stage) -> None:
+        wire = s.start()
+        wire.deaf.add("make_volume")
+        wire.held.add("make_volume")
+        await s.create()
+        await s.until(lambda: s.row().error_info is not None, 400)
+        assert s.told("an action could not be joined")
+        wire.failing["make_volume"] = AdapterError(AdapterCode.VOLUME_CREATE_FAILED, "late")
+        wire.held.clear()
+        await asyncio.sleep(120)
+        error = s.row().error_info
+        assert error is not None
+        assert (error.reason, error.is_terminal) == (ErrorReason.TIMEOUT, True)
+        assert s.row().health_status is HealthStatus.ERROR
+        assert s.row().operation is Operation.NONE
+
+    stage(story)
+
+
+def test_a_retry_does_not_wait_behind_new_claims():
+    """H37: with more to archive than there are slots, a failed attempt gets its turn first."""
+
+    async def story(s: Stage) -> None:
+        wire = s.start()
+        for number in range(10):
+            await s.create(f"w{number}", STANDBY)
+        await s.until(lambda: all(s.is_(ObservedStatus.STANDBY, f"w{n}") for n in range(10)), 300)
+        wire.failing["archive_packs"] = AdapterError(AdapterCode.TAR_CREATE_FAILED, "a blip")
+        await s.want("w9", PENDING)
+        await s.until(lambda: s.row("w9").error_count == 1)
+        wire.failing.clear()
+        wire.held.add("archive_packs")
+        for number in range(9):
+            await s.want(f"w{number}", PENDING)
+        await s.until(lambda: wire.under_way["archive_packs"] == TRANSFERS)
+        await asyncio.sleep(60)  # the retry is due, and every slot is taken
+        wire.held.clear()
+        await s.until(lambda: s.is_(ObservedStatus.PENDING, "w9"), 60)
+        waiting = [n for n in range(9) if s.row(f"w{n}").observed_status is ObservedStatus.STANDBY]
+        assert waiting  # it did not come last
+
+    stage(story)
+
+
+def test_an_outage_of_activity_does_not_keep_the_unused():
+    """4.6: unknown activity keeps up those who run; who stands by unused is archived."""
+
+    async def story(s: Stage) -> None:
+        wire = s.start()
+        await s.create("w1")
+        await s.create("w2", STANDBY, archive_ttl_seconds=600)
+        await s.runs("w1")
+        wire.failing["read_activity"] = unreachable("read_activity")
+        await s.until(lambda: s.is_(ObservedStatus.PENDING, "w2"), 1200)
+        assert s.is_(ObservedStatus.RUNNING, "w1")
 
     stage(story)

@@ -11,8 +11,8 @@ from wsctl_adapters.memory import (
     MemoryInventory,
     MemoryVolumes,
 )
+from wsctl_app.coordinator import state_reconciler
 from wsctl_app.coordinator.executor import NOTHING, Executor, Yielded
-from wsctl_app.coordinator.state_reconciler import StateReconciler
 from wsctl_app.simulation import CALM, CRASHES, STORM, Faults, Outcome, Setting, simulate
 from wsctl_app.simulation.virtual_time import StandsStill, run
 from wsctl_core import (
@@ -21,6 +21,7 @@ from wsctl_core import (
     Operation,
     Usage,
     Workspace,
+    limit_decision,
 )
 from wsctl_core.contracts import Settled
 from wsctl_core.ports import AdapterError
@@ -63,10 +64,10 @@ def test_a_storm_loses_no_home(seed: int):
 
 @pytest.mark.long
 @pytest.mark.parametrize("weather", [CRASHES, STORM], ids=["crashes", "storm"])
-@pytest.mark.parametrize("hundred", range(5))
-def test_many_seeds(weather: Faults, hundred: int):
+@pytest.mark.parametrize("fifty", range(10))
+def test_many_seeds(weather: Faults, fifty: int):
     """The same, for a thousand seeds."""
-    for seed in range(100 * hundred + 100, 100 * hundred + 200):
+    for seed in range(50 * fifty + 100, 50 * fifty + 150):
         outcome = simulate(Setting(seed=seed, faults=weather))
         assert outcome.broken is None, story(outcome)
         assert Settled.NOT not in outcome.rests.values(), story(outcome)
@@ -132,7 +133,8 @@ def operations_leave_containers(patch: pytest.MonkeyPatch) -> None:
 def places_are_not_counted(patch: pytest.MonkeyPatch) -> None:
     """H32: a claim of STARTING takes a place without asking, and so does the plan."""
     patch.setattr(MemoryDatabase, "places", lambda *_, **__: Usage(by_user=0, in_all=0))
-    patch.setattr(StateReconciler, "_place_free", lambda *_: True)
+    free = limit_decision(Usage(by_user=0, in_all=0))
+    patch.setattr(state_reconciler, "limit_decision", lambda *_: free)
 
 
 def failed_listings_are_empty(patch: pytest.MonkeyPatch) -> None:

@@ -22,12 +22,13 @@ from wsctl_adapters.conformance.stores_kit import (
     ours,
     row,
     same,
+    seen,
     wishing,
     written,
 )
-from wsctl_core.ports import Event
+from wsctl_core.ports import Event, Findings
 from wsctl_core.values.patches import ReconcilerPatch
-from wsctl_core.values.states import DesiredState, ObservedStatus, Operation
+from wsctl_core.values.states import DesiredState, HealthStatus, ObservedStatus, Operation
 from wsctl_core.views.events import EventKind
 
 CHANGED, ERROR = EventKind.STATE_CHANGED, EventKind.ERROR
@@ -76,7 +77,7 @@ async def check_an_event_holds_the_row_after_the_change(subject: StoresUnderTest
 
 
 async def check_what_is_told(subject: StoresUnderTest) -> None:
-    """Told are changes of intent, name, observed, operation and error, and no others."""
+    """Told are changes of intent, name, observed, health, operation and error, and no others."""
     await make(subject)
     async with leading(subject) as epoch:
         mark = (await subject.feed.read(None)).mark
@@ -97,6 +98,11 @@ async def check_what_is_told(subject: StoresUnderTest) -> None:
         await note("observed")
         await observe(subject, epoch, ObservedStatus.STANDBY, "w1")
         await note("observed so again")
+        number = (await subject.monitor.begin_pass()).number
+        ill = attrs.evolve(seen(ObservedStatus.STANDBY, number), health_status=HealthStatus.ERROR)
+        found = Findings(number=number, patches={"w1": ill}, alarms={}, complete=False)
+        await subject.monitor.end_pass(epoch, found)
+        await note("health")
         await claimed(subject, epoch, Operation.STOPPING)
         await note("an operation begins")
         guard = ours(Operation.STOPPING)

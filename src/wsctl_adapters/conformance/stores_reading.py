@@ -124,6 +124,22 @@ async def check_pages_stay_right_while_rows_come(subject: StoresUnderTest) -> No
     ensure(second.after is None, "there is no page after the last")
 
 
+async def check_finished_rows_are_told_apart(subject: StoresUnderTest) -> None:
+    """What is finished being deleted can be had alone, in pages, in the order of identities."""
+    for id in ("w1", "w2", "w3", "w4", "w5"):
+        await make(subject, id)
+    async with leading(subject) as epoch:
+        await subject.intents.change("w1", wishing(delete=True))
+        for id in ("w5", "w2", "w3"):
+            await finished(subject, epoch, id)
+        first = await subject.reader.finished(limit=2)
+        ensure([ws.id for ws in first.rows] == ["w2", "w3"], "only what is finished, in order")
+        ensure(first.after is not None, "there is more")
+        second = await subject.reader.finished(after=first.after, limit=2)
+        ensure([ws.id for ws in second.rows] == ["w5"], "the next page goes on behind the first")
+        ensure(second.after is None, "there is no page after the last")
+
+
 async def check_changed_begins_with_every_row(subject: StoresUnderTest) -> None:
     """Without a mark, every row is told once, but those that are finished being deleted."""
     rows = [await make(subject, id) for id in ("w1", "w2", "w3")]
@@ -190,6 +206,7 @@ CHECKS: tuple[Check[StoresUnderTest], ...] = (
     check_pages_of_an_owner,
     check_pages_leave_out_what_is_finished,
     check_pages_stay_right_while_rows_come,
+    check_finished_rows_are_told_apart,
     check_changed_begins_with_every_row,
     check_changed_tells_what_was_written_since,
     check_changed_leaves_nothing_out_under_load,

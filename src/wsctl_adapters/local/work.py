@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -30,7 +31,7 @@ class Workers:
         except asyncio.CancelledError:
             cut_off()
             future.add_done_callback(_retrieve)
-            await asyncio.wait([future], timeout=JOIN_SECONDS)
+            await _joined(future)
             raise
 
     def leave_to(self, work: Callable[[], None]) -> None:
@@ -40,6 +41,18 @@ class Workers:
     def close(self) -> None:
         """End the threads once their work is done."""
         self._pool.shutdown(wait=False)
+
+
+async def _joined(future: "asyncio.Future[T]") -> None:
+    """Wait for work that was cut off, for a while; whoever is cancelled again waits all the same.
+
+    Only then may others be told that it has ended.
+    """
+    loop = asyncio.get_running_loop()
+    until = loop.time() + JOIN_SECONDS
+    while not future.done() and loop.time() < until:
+        with suppress(asyncio.CancelledError):
+            await asyncio.wait([future], timeout=until - loop.time())
 
 
 def _retrieve(future: "asyncio.Future[T]") -> None:

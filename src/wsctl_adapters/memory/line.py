@@ -36,7 +36,7 @@ class DirectLine:
 
 
 _DATABASE = (
-    *("some_rows", "page_of_rows", "changed_rows"),
+    *("some_rows", "page_of_rows", "finished_rows", "changed_rows"),
     *("create_workspace", "change_intent", "recover"),
     *("begin_pass", "end_pass"),
     *("work", "one_row", "next_number", "holds", "write", "claim"),

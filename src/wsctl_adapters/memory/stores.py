@@ -74,6 +74,20 @@ class MemoryReader(Store):
 
         return await self._line.call("page_of_rows", effect)
 
+    async def finished(self, *, after: str | None = None, limit: int = 100) -> Page:
+        """Only what is finished being deleted, in the order of identities."""
+
+        def effect() -> Page:
+            listed = sorted(
+                ws.id
+                for ws in self._database.rows.values()
+                if finished_deleting(ws) and (after is None or ws.id > after)
+            )
+            rows = tuple(self._database.rows[id] for id in listed[:limit])
+            return Page(rows=rows, after=rows[-1].id if len(listed) > limit else None)
+
+        return await self._line.call("finished_rows", effect)
+
     async def changed(self, since: str | None) -> Changes:
         """Every row written since the mark; None: every row that is not finished being deleted."""
 

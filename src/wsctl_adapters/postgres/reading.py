@@ -7,7 +7,7 @@ status look fresh (H19). It never writes.
 from collections.abc import Collection
 
 from wsctl_adapters.postgres.rows import workspaces
-from wsctl_adapters.postgres.sessions import FLEET_WITHIN, Call, Sessions
+from wsctl_adapters.postgres.sessions import FLEET_WITHIN, Call, Parameters, Sessions
 from wsctl_adapters.postgres.statements import statements
 from wsctl_core.ports import Changes, Page, Reading, Work
 from wsctl_core.values.validation import InvalidValue
@@ -39,6 +39,14 @@ class PostgresReader:
         """A listing in pages; one row more is read, to know whether there is another page."""
         statement = SQL["page" if owner_id is None else "page_of_owner"]
         asked = {"owner_id": owner_id, "deleted": deleted, "after": after or "", "limit": limit + 1}
+        return await self._page(statement, asked, limit)
+
+    async def finished(self, *, after: str | None = None, limit: int = 100) -> Page:
+        """Only what is finished being deleted, by an index of its own."""
+        asked = {"after": after or "", "limit": limit + 1}
+        return await self._page(SQL["finished"], asked, limit)
+
+    async def _page(self, statement: bytes, asked: Parameters, limit: int) -> Page:
         found = await self._sessions.rows(statement, asked)
         rows = await workspaces(found[:limit])
         return Page(rows=rows, after=rows[-1].id if len(found) > limit else None)

@@ -85,14 +85,11 @@ class ArchiveGc(Component):
         now = (await self.outside.reader.some(())).now
         after: str | None = None
         while True:
-            page = await self.outside.reader.page(deleted=True, after=after, limit=BATCH)
+            page = await self.outside.reader.finished(after=after, limit=BATCH)
             ids = [
                 ws.id
                 for ws in page.rows
-                if finished_deleting(ws)
-                and ws.id not in kept
-                and ws.deleted_at is not None
-                and now - ws.deleted_at > grace
+                if ws.id not in kept and ws.deleted_at is not None and now - ws.deleted_at > grace
             ]
             if ids:
                 purged = await self.outside.housekeeping.purge(self.mandate.epoch, ids)

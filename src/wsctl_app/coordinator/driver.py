@@ -33,6 +33,7 @@ from wsctl_core import (
     record_failure,
     stage_done,
 )
+from wsctl_core.decisions.failure import guard_of
 from wsctl_core.ports import AdapterError, LeadershipLost, StoreUnavailable
 
 
@@ -141,7 +142,9 @@ class Driver:
 
     async def _failed(self, failure: Failure, moment: Moment) -> bool:
         reading = await self._store.one(self._ws.id)
-        if not reading.rows or reading.rows[0].op_id != self._ws.op_id:
+        guard = guard_of(self._ws)
+        # H22: an error that became terminal meanwhile is not this attempt's to change.
+        if not reading.rows or not guard.holds(reading.rows[0]):
             self.progress = None
             return False
         moment = attrs.evolve(moment, now=reading.now)

@@ -4,11 +4,13 @@ Each event is told once by each leader; one that was lost on the way is still in
 every reader that needs all of them finds it (H35).
 """
 
+from collections import deque
 from collections.abc import Callable
 
 from wsctl_app.coordinator.component import Component
 from wsctl_app.coordinator.mandate import Mandate
 from wsctl_core import needs_work
+from wsctl_core.ports import Event
 
 POLL_SECONDS = 5.0
 """How long an event waits at most when its notification was lost."""
@@ -23,16 +25,19 @@ class EventListener(Component):
         super().__init__(mandate)
         self._work = work
         self._mark: str | None = None
+        self._untold: deque[Event] = deque()
 
     async def tick(self) -> float:
         """Tell every event since the last one told."""
         while True:
+            while self._untold:
+                await self.outside.broadcast.publish(self._untold[0])
+                self._untold.popleft()
             feed = await self.outside.feed.read(self._mark)
+            self._mark = feed.mark
+            self._untold.extend(feed.events)
             if any(needs_work(event.row) for event in feed.events):
                 self._work()
-            for event in feed.events:
-                await self.outside.broadcast.publish(event)
-            self._mark = feed.mark
             if not feed.events:
                 return POLL_SECONDS
 

@@ -18,9 +18,11 @@ from wsctl_core import (
     ContainerSeen,
     FoundContainer,
     FoundVolume,
+    InvalidValue,
     MonitorPatch,
     Observation,
     PollFacts,
+    Reason,
     VolumeSeen,
     assess,
     poll_interval,
@@ -45,6 +47,15 @@ class Seen:
 NOTHING = Seen()
 
 
+@attrs.frozen
+class Judged:
+    """What a pass made of what it saw."""
+
+    findings: Findings
+    again: dict[str, None]
+    """Workspaces to be judged again by the next pass."""
+
+
 class HealthMonitor(Component):
     """Looks at everything, in a constant number of calls."""
 
@@ -57,8 +68,9 @@ class HealthMonitor(Component):
         self.work: Callable[[], None] = lambda: None
         """Called when a pass may have made a step due."""
         self._last: Mapping[str, Seen] = {}
-        self._again: set[str] = set()
-        """Workspaces whose judgement may differ although nothing changed: a suspicion stands."""
+        self._due: dict[str, None] = {}
+        """Workspaces that changed, or look otherwise, since they were judged and that was written;
+        and those whose judgement may differ although nothing changed: a suspicion stands."""
         self._counts = (0, 0)
 
     async def tick(self) -> float:
@@ -66,52 +78,56 @@ class HealthMonitor(Component):
         start = await self.outside.monitor.begin_pass()
         seen = await self._look()
         changes = await self._fleet.refresh()
-        differ = [ws_id for ws_id in seen if seen[ws_id] != self._last.get(ws_id)]
-        gone = [ws_id for ws_id in self._last if ws_id not in seen]
-        due = dict.fromkeys((*(ws.id for ws in changes.rows), *differ, *gone, *sorted(self._again)))
-        patches, alarms = self._judge(due, seen, start, changes.pass_seq)
-        written = await self.outside.monitor.end_pass(
-            self.mandate.epoch,
-            Findings(number=start.number, patches=patches, alarms=alarms, complete=True),
+        self._due |= dict.fromkeys(
+            (
+                *(ws.id for ws in changes.rows),
+                *(ws_id for ws_id in seen if seen[ws_id] != self._last.get(ws_id)),
+                *(ws_id for ws_id in self._last if ws_id not in seen),
+            )
         )
         self._last = seen
+        judged = self._judge(seen, start, changes.pass_seq)
+        written = await self.outside.monitor.end_pass(self.mandate.epoch, judged.findings)
+        self._due = judged.again
         if written or self._fleet.active:
             self.work()
-        return self._pause(bool(patches or alarms))
+        return self._pause(bool(judged.findings.patches or judged.findings.alarms))
 
-    def _judge(
-        self, due: Mapping[str, None], seen: Mapping[str, Seen], start: PassStart, pass_seq: int
-    ) -> tuple[dict[str, MonitorPatch], dict[str, Alarm]]:
+    def _judge(self, seen: Mapping[str, Seen], start: PassStart, pass_seq: int) -> Judged:
         patches: dict[str, MonitorPatch] = {}
         alarms: dict[str, Alarm] = {}
-        again = set()
-        for ws_id in due:
+        again: dict[str, None] = {}
+        complete = True
+        for ws_id in self._due:
             ws = self._fleet.rows.get(ws_id)
             if ws is None:
                 continue
-            found = seen.get(ws_id, NOTHING)
-            observation = Observation(
-                seq=start.number,
-                began_at=start.now,
-                containers=found.containers,
-                volumes=found.volumes,
-            )
-            judged = assess(ws, observation, pass_seq)
+            try:
+                judged = assess(ws, _observation(seen.get(ws_id, NOTHING), start), pass_seq)
+            except InvalidValue:
+                # One that can't be judged is unknown, and so the pass speaks for nobody else.
+                self.log.exception("a workspace can't be judged", workspace=ws_id)
+                complete = False
+                again[ws_id] = None
+                continue
             if judged.patch is not None:
                 patches[ws_id] = judged.patch
-                self.log.info(
-                    "observed",
-                    workspace=ws_id,
-                    status=judged.patch.observed_status.value,
-                    why=judged.observed.reason.value,
-                    health=judged.patch.health_status.value,
-                )
+                self._tell(ws_id, judged.patch, judged.observed.reason)
             if judged.alarm is not None:
                 alarms[ws_id] = judged.alarm
             if judged.patch is not None or judged.alarm is not None or ws.suspect is not None:
-                again.add(ws_id)
-        self._again = again
-        return patches, alarms
+                again[ws_id] = None
+        findings = Findings(number=start.number, patches=patches, alarms=alarms, complete=complete)
+        return Judged(findings, again)
+
+    def _tell(self, ws_id: str, patch: MonitorPatch, reason: Reason) -> None:
+        self.log.info(
+            "observed",
+            workspace=ws_id,
+            status=patch.observed_status.value,
+            why=reason.value,
+            health=patch.health_status.value,
+        )
 
     async def _look(self) -> Mapping[str, Seen]:
         had_containers, had_volumes = self._counts
@@ -138,6 +154,15 @@ class HealthMonitor(Component):
             unconverged=False,
         )
         return poll_interval(facts, self.policy).outcome
+
+
+def _observation(seen: Seen, start: PassStart) -> Observation:
+    return Observation(
+        seq=start.number,
+        began_at=start.now,
+        containers=seen.containers,
+        volumes=seen.volumes,
+    )
 
 
 def group(

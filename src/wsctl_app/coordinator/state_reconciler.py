@@ -17,6 +17,7 @@ from wsctl_core import (
     Act,
     Claim,
     Fail,
+    InvalidValue,
     Moment,
     Operation,
     PollFacts,
@@ -32,9 +33,12 @@ from wsctl_core import (
     poll_interval,
     reconcile,
 )
-from wsctl_core.ports import Work
+from wsctl_core.ports import LeadershipLost, StoreUnavailable, Work
 from wsctl_core.values.states import Component as Name
 from wsctl_core.views.explain import next_at
+
+FOR_EVER = float("inf")
+AVOIDED_SECONDS = 30.0
 
 _ENDED_BY_A_LOOK = (Reason.OBSERVATION_DUE, Reason.HEALTH_NOT_CLEARED)
 """Waits that the next complete pass ends: so asking for it is never asking for ever."""
@@ -53,8 +57,10 @@ class StateReconciler(Component):
         self._drivers: dict[str, Driver] = {}
         self._progress: dict[str, Progress] = {}
         """Attempts that wait: for an observation, or for their next try."""
-        self._broken: BaseException | None = None
-        """What ended a driver and must end the term: the database is away, or another leads."""
+        self._avoided: dict[str, float] = {}
+        """Workspaces whose driver failed as nobody foresaw, and until when they are left alone."""
+        self._over: LeadershipLost | StoreUnavailable | None = None
+        """What ended a driver and must end the term: another leads, or the database is away."""
 
     def progress(self, workspace_id: str) -> Progress | None:
         """How far this process has come with a workspace's operation."""
@@ -74,30 +80,47 @@ class StateReconciler(Component):
 
     async def tick(self) -> float:
         """Give every row that needs one its step."""
-        if self._broken is not None:
-            raise self._broken
+        if self._over is not None:
+            raise self._over
         driven = frozenset(self._drivers)
         work = await self.outside.reconciler.work()
         rows = {ws.id for ws in work.rows}
         for ws_id in [ws_id for ws_id in self._progress if ws_id not in rows]:
             del self._progress[ws_id]
-        pause = self._pause(work)
-        for ws in work.rows:
-            moment = self.mandate.moment(work, place_free=self._place_free(ws, work))
-            driver = self._drivers.get(ws.id)
-            if driver is None and ws.id in driven:
+        pause, places = self._pause(work), sum(work.held.values())
+        # H37: who has an operation comes first, so that a retry never waits behind new claims.
+        for ws in sorted(work.rows, key=lambda ws: ws.operation is Operation.NONE):
+            if ws.id in driven and ws.id not in self._drivers:
                 continue  # read before its driver ended, which has nudged: the next tick knows
-            step = reconcile(ws, moment, self.progress(ws.id))
-            if driver is not None:
-                if isinstance(step, Fail):
-                    await self._end(ws, driver)
-            elif isinstance(step, Skip | Wait):
-                pause = min(pause, _seconds_left(ws, moment, step))
-                if step.verdict.reason in _ENDED_BY_A_LOOK:
-                    self._look()
-            else:
-                self._begin(ws, step, moment)
+            if self._avoided.get(ws.id, 0.0) > self.outside.clock.monotonic():
+                continue
+            usage = Usage(by_user=work.held.get(ws.owner_id, 0), in_all=places)
+            free = limit_decision(usage, self.policy).outcome
+            try:
+                pause = min(pause, await self._step(ws, self.mandate.moment(work, place_free=free)))
+            except InvalidValue:
+                self.log.exception("a workspace can't be moved", workspace=ws.id)
+                self._avoid(ws.id)
         return pause
+
+    async def _step(self, ws: Workspace, moment: Moment) -> float:
+        """See to one row; the answer is how long the clock alone leaves it as it is."""
+        driver = self._drivers.get(ws.id)
+        step = reconcile(ws, moment, self.progress(ws.id))
+        if driver is not None:
+            if isinstance(step, Fail):
+                await self._end(ws, driver)
+            return FOR_EVER
+        if not isinstance(step, Skip | Wait):
+            self._begin(ws, step, moment)
+            return FOR_EVER
+        if step.verdict.reason in _ENDED_BY_A_LOOK:
+            self._look()
+        return _seconds_left(ws, moment, step)
+
+    def _avoid(self, ws_id: str) -> None:
+        """Leave one workspace alone for a while, so that what is odd about it harms no other."""
+        self._avoided[ws_id] = self.outside.clock.monotonic() + AVOIDED_SECONDS
 
     def _begin(self, ws: Workspace, step: Step, moment: Moment) -> None:
         operation = step.operation if isinstance(step, Claim) else ws.operation
@@ -116,8 +139,11 @@ class StateReconciler(Component):
             await driver.drive(step, moment)
         except asyncio.CancelledError:
             raise
-        except BaseException as error:  # noqa: BLE001  # told to the loop, which ends the term
-            self._broken = error
+        except (LeadershipLost, StoreUnavailable) as over:
+            self._over = over
+        except Exception:
+            self.log.exception("a workspace can't be moved", workspace=ws_id)
+            self._avoid(ws_id)
         finally:
             del self._drivers[ws_id]
             if driver.progress is not None:
@@ -143,10 +169,6 @@ class StateReconciler(Component):
                         self.mandate.epoch, row.id, step.guard, step.patch
                     )
 
-    def _place_free(self, ws: Workspace, work: Work) -> bool:
-        usage = Usage(by_user=work.held.get(ws.owner_id, 0), in_all=sum(work.held.values()))
-        return limit_decision(usage, self.policy).outcome
-
     def _pause(self, work: Work) -> float:
         facts = PollFacts(
             component=Name.RECONCILER,
@@ -161,5 +183,5 @@ def _seconds_left(ws: Workspace, moment: Moment, step: Skip | Wait) -> float:
     """Until the clock alone makes the next thing happen; a step that waits for none: for ever."""
     due = next_at(ws, moment, step.verdict)
     if due is None:
-        return float("inf")
+        return FOR_EVER
     return max(0.0, (due - moment.now).total_seconds())

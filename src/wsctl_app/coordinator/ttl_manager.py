@@ -22,6 +22,7 @@ from wsctl_core import (
     poll_interval,
     ttl_decision,
 )
+from wsctl_core.ports import AdapterError
 from wsctl_core.values.states import Component as Name
 
 Expire = Callable[[str, Wish], Awaitable[IntentAnswer | None]]
@@ -57,7 +58,12 @@ class TtlManager(Component):
 
     async def _activity(self, running: Iterable[Workspace]) -> Mapping[str, Activity]:
         asked = {ws.id: ws.standby_ttl_seconds for ws in running}
-        return await self.outside.activity.read(asked) if asked else {}
+        try:
+            return await self.outside.activity.read(asked) if asked else {}
+        except AdapterError as error:
+            # H30: nothing is known of anyone, so nobody who runs is stopped.
+            self.log.warning("activity is unknown", why=str(error))
+            return {}
 
     async def _step_down(self, ids: list[str], activity: Mapping[str, Activity]) -> None:
         reading = await self.outside.reader.some(ids)

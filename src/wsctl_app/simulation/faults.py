@@ -4,14 +4,7 @@ from random import Random
 
 import attrs
 
-DATABASE_CALLS = frozenset(
-    {
-        *("some_rows", "page_of_rows", "changed_rows", "create_workspace", "change_intent"),
-        *("recover", "begin_pass", "end_pass", "work", "one_row", "next_number", "holds"),
-        *("write", "claim", "installation", "safeguard", "latch", "clear_latch", "purge"),
-        *("trim_events", "acquire", "beat", "resign", "holder", "read_feed", "watch_feed"),
-    }
-)
+from wsctl_adapters.memory import CALLS
 
 
 @attrs.frozen(kw_only=True)
@@ -26,6 +19,8 @@ class Faults:
     """A call lands, and its caller is told that it failed."""
     refused: float = 0.0
     """A call does not land, and its caller is told so."""
+    database: float = 0.0
+    """A call to the database breaks off, before or after it landed: nobody knows which."""
     crash_every: float = 0.0
     """Seconds between two crashes of a node, on average; 0 for never."""
     freeze_every: float = 0.0
@@ -42,6 +37,7 @@ STORM = Faults(
     slow_seconds=400.0,
     lost_answer=0.03,
     refused=0.03,
+    database=0.002,
     crash_every=60.0,
     freeze_every=180.0,
     container_dies_every=300.0,
@@ -68,11 +64,13 @@ def draw(chance: Random, faults: Faults, what: str) -> Fate:
     True
     """
     before, after = chance.uniform(0.001, 0.05), chance.uniform(0.001, 0.05)
-    if what in DATABASE_CALLS:
+    if CALLS[what] is None:
         # A database session is cut off rather than kept waiting: calls land soon or not at all.
         if chance.random() < faults.slow:
             before = chance.uniform(0.1, 1.5)
-        return Fate(before=before, after=after)
+        cut = chance.random() < faults.database
+        lands = not cut or chance.choice((True, False))
+        return Fate(before=before, after=after, lands=lands, answers=not cut)
     if chance.random() < faults.slow:
         before = chance.uniform(5.0, faults.slow_seconds)
     drawn = chance.random()

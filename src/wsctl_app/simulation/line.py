@@ -6,7 +6,9 @@ A call that was sent lands, whatever becomes of its sender: that is what late ca
 import asyncio
 from collections.abc import Callable
 from random import Random
-from typing import TypeVar
+from typing import Any, TypeVar
+
+import attrs
 
 from wsctl_adapters.memory import unreachable
 from wsctl_app.simulation.faults import Faults, draw
@@ -26,8 +28,8 @@ class SimulatedLine:
         self._broken = broken
         self.faults = Faults()
         self.dead = False
-        self.epoch: Callable[[], int | None] = lambda: None
-        """The epoch that the process leads with; None when it does not lead."""
+        self.speaking: int | None = None
+        """The epoch that the call which is about to be made carries; None for one without."""
         self._thawed = asyncio.Event()
         self._thawed.set()
 
@@ -41,13 +43,13 @@ class SimulatedLine:
 
     async def call(self, what: str, effect: Callable[[], T]) -> T:
         """Send a call, and wait for its answer."""
+        epoch, self.speaking = self.speaking, None
         if self.dead:
             raise asyncio.CancelledError
         await self._thawed.wait()
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[T] = loop.create_future()
         fate = draw(self._chance, self.faults, what)
-        epoch = self.epoch()
 
         def land() -> None:
             if not fate.lands:
@@ -72,6 +74,25 @@ class SimulatedLine:
         result = await answer
         await self._thawed.wait()
         return result
+
+
+@attrs.frozen
+class EpochTold:
+    """A store whose calls tell the line which epoch they carry, for the witness to compare."""
+
+    _store: Any
+    _line: SimulatedLine
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._store, name)
+        if name not in ("write", "claim", "end_pass"):
+            return method
+
+        def told(epoch: int, *rest: object) -> Any:
+            self._line.speaking = epoch
+            return method(epoch, *rest)
+
+        return told
 
 
 def _tell(answer: "asyncio.Future[T]", result: T) -> None:

@@ -15,7 +15,7 @@ from wsctl_adapters.memory import MemoryNode, MemoryWorld
 from wsctl_app.coordinator import Coordinator
 from wsctl_app.outside import Outside
 from wsctl_app.simulation.faults import CALM, Faults
-from wsctl_app.simulation.line import SimulatedLine
+from wsctl_app.simulation.line import EpochTold, SimulatedLine
 from wsctl_app.simulation.story import Story
 from wsctl_app.simulation.virtual_time import run
 from wsctl_app.simulation.witness import ContractBroken, Witness, strays
@@ -196,13 +196,12 @@ class Simulation:
         line = SimulatedLine(self._chance, self._witness, self._report)
         line.faults = self._faults
         coordinator = Coordinator(
-            _outside(self._world.node(name, line)),
+            _outside(self._world.node(name, line), line),
             node_id=name,
             policy=self._policy,
             expire=self._change,
             log=self._story,
         )
-        line.epoch = lambda: coordinator.health().epoch
         self._processes[place] = Process(
             name, line, coordinator, self._loop.create_task(coordinator.run())
         )
@@ -282,9 +281,10 @@ class Simulation:
             await what()
 
 
-def _outside(node: MemoryNode) -> Outside:
+def _outside(node: MemoryNode, line: SimulatedLine) -> Outside:
     ports = {field.name: getattr(node, field.name) for field in attrs.fields(Outside)}
-    return Outside(**ports)
+    told = {name: EpochTold(ports[name], line) for name in ("monitor", "reconciler")}
+    return Outside(**ports | told)
 
 
 def simulate(setting: Setting) -> Outcome:

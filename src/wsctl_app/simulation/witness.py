@@ -128,7 +128,7 @@ class Witness:
                 continue
             for broken in _of_a_write(what, was, ws, before.pass_seq):
                 yield _named(ws, broken)
-            if writer_epoch is not None and what not in (*_SERVICES_WRITES, "recover"):
+            if writer_epoch is not None:
                 yield _named(ws, old_epoch_writes_nothing(was, ws, writer_epoch, epoch))
         yield archives_never_change(before.archives, after.archives)
         if any(_started(before.rows.get(ws.id), ws) for ws in after.rows.values()):

@@ -14,6 +14,7 @@ from functools import partial
 
 from isal import isal_zlib
 
+from wsctl_app.joining import ended, unhurried
 from wsctl_app.transfer.streams import Progress, ahead, even, in_thread
 from wsctl_app.transfer.trailer import trailer_of
 from wsctl_core.values.archives import ArchiveReceipt
@@ -68,10 +69,7 @@ class Archiving:
             while under_way:
                 yield await under_way.popleft()
         finally:
-            for task in under_way:
-                task.cancel()
-            if under_way:
-                await asyncio.wait(under_way)
+            await unhurried(ended(under_way))
 
     async def _member(self, piece: bytes) -> bytes:
         return await in_thread(self._pool, lambda: compress(piece))

@@ -10,6 +10,7 @@ from concurrent.futures import Executor
 from contextlib import aclosing
 from typing import TypeVar
 
+from wsctl_app.joining import ended, unhurried
 from wsctl_core.ports import Clock
 from wsctl_core.ports.archives import Say
 
@@ -81,8 +82,7 @@ async def ahead(source: AsyncIterator[T]) -> AsyncGenerator[T, None]:
         if item.error is not None:
             raise item.error
     finally:
-        fetching.cancel()
-        await asyncio.wait([fetching])
+        await unhurried(ended([fetching]))
 
 
 class Progress:
@@ -114,5 +114,5 @@ async def in_thread(pool: Executor, work: Callable[[], T]) -> T:
     try:
         return await asyncio.shield(future)
     except asyncio.CancelledError:
-        await asyncio.wait([future])
+        await unhurried(asyncio.wait([future]))
         raise

@@ -66,6 +66,9 @@ class WorkspaceReader(Protocol):
         With an owner, only theirs. Workspaces whose deletion is finished only when asked for.
         """
 
+    async def finished(self, *, after: str | None = None, limit: int = 100) -> Page:
+        """Only the workspaces whose deletion is finished, in pages; the living cost nothing."""
+
     async def changed(self, since: str | None) -> Changes:
         """Every row written since the mark, however late its write committed; None: every row.
 

@@ -6,10 +6,11 @@ LISTEN workspace_changes;
 -- now: From where a reader goes on who wants to know nothing of before.
 SELECT
     pg_snapshot_xmin(pg_current_snapshot())::text::bigint,
-    coalesce(max(id), 0),
-    range_agg(int8range(id, id, '[]'))
-        FILTER (WHERE xid >= pg_snapshot_xmin(pg_current_snapshot()))
-FROM outbox;
+    coalesce((SELECT max(id) FROM outbox), 0),
+    (
+        SELECT range_agg(int8range(id, id, '[]')) FROM outbox
+        WHERE xid >= pg_snapshot_xmin(pg_current_snapshot())
+    );
 
 -- horizon: The oldest transaction that still runs, and which of the told events are not older than it.
 SELECT

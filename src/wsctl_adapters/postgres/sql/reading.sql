@@ -30,6 +30,11 @@ WHERE w.may_hold_place AND (
 )
 GROUP BY w.owner_id;
 
+-- finished: Rows whose deletion is finished, in the order of their identities.
+SELECT {columns} FROM workspaces
+WHERE finished AND id > %(after)s
+ORDER BY id LIMIT %(limit)s;
+
 -- page: Rows of anyone, in the order of their identities.
 SELECT {columns} FROM workspaces
 WHERE id > %(after)s AND (%(deleted)s OR NOT finished)

@@ -221,6 +221,9 @@ CREATE INDEX workspaces_holding_places ON workspaces (owner_id)
 CREATE INDEX workspaces_wanting_places ON workspaces (owner_id)
     WHERE desired_state = 'RUNNING' AND deleted_at IS NULL;
 
+-- Rows that are finished being deleted, and wait to be purged.
+CREATE INDEX workspaces_finished ON workspaces (id) WHERE finished;
+
 -- Rows in the order in which their writers began.
 CREATE INDEX workspaces_changed ON workspaces (changed_xid);
 
