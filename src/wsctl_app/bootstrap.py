@@ -9,6 +9,7 @@ import sys
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from pathlib import Path
 
 import attrs
 
@@ -65,6 +66,19 @@ class Servers:
     own_database: bool
     """wsctl started it, and so wsctl keeps its schema."""
     _running: embedded.Running | None
+    _data: Path | None = None
+    """Where wsctl's own servers keep their data; None when it runs none."""
+
+    def revive(self) -> bool:
+        """Start those of wsctl's own that have died; whether any had. NotStarted when it can't."""
+        if self._data is None:
+            return False
+        try:
+            again = embedded.start(self._data)
+        except embedded.EmbeddedError as error:
+            raise NotStarted(error.message) from error
+        again.release()  # this process goes on using them by the handle that it has
+        return not (again.postgres_found and again.valkey_found)
 
     def release(self) -> None:
         """Use them no longer; those that nobody else uses are stopped."""
@@ -88,6 +102,7 @@ def start_servers(settings: Settings, say: Say) -> Servers:
         redis_url=redis_url or running.redis_url,
         own_database=database_url is None,
         running=running,
+        data=settings.data,
     )
 
 

@@ -7,7 +7,9 @@ nothing had been said. So it is said again.
 
 import asyncio
 from collections.abc import Collection, Coroutine
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 JOIN_SECONDS = 5.0
 AGAIN_SECONDS = 0.2
@@ -26,7 +28,7 @@ async def ended(tasks: Collection["asyncio.Task[Any]"], seconds: float = JOIN_SE
     return not pending
 
 
-async def unhurried(work: Coroutine[Any, Any, object]) -> None:
+async def unhurried(work: Coroutine[Any, Any, T]) -> T:
     """Do what must be done on the way out, however often one is told to hurry.
 
     The work must end by itself, soon. A cancellation that came meanwhile is passed on afterwards.
@@ -38,7 +40,7 @@ async def unhurried(work: Coroutine[Any, Any, object]) -> None:
             await asyncio.shield(task)
         except asyncio.CancelledError:
             hurried = True
-    if hurried and not task.cancelled():
-        task.result()
+    done = task.result()
+    if hurried:
         raise asyncio.CancelledError
-    task.result()
+    return done

@@ -316,6 +316,32 @@ def test_a_database_that_goes_away_is_no_end(place: Path):
         assert up.end() == 0
 
 
+def test_servers_of_its_own_that_die_are_started_again(place: Path):
+    """kill -9 of PostgreSQL and of Valkey: wsctl starts both again, and its leader leads again."""
+    up = Up(place / "data", "--json")
+    up.ready()
+    wait_for("it leads", lambda: up.leads)
+    first = up.get("/health/coordinator")["epoch"]
+    servers = place / "data" / "servers"
+    pids = [
+        int((servers / "postgres" / "cluster" / "postmaster.pid").read_text().splitlines()[0]),
+        *(pid for pid in alive_in(servers) if b"valkey-server" in _command(pid)),
+    ]
+    assert len(pids) == 2
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
+    wait_for("it is not ready", lambda: up.client.get("/health/ready").status_code == 503)
+    wait_for("it is ready", lambda: up.client.get("/health/ready").status_code == 200)
+    wait_for("it leads again", lambda: up.leads)
+    assert up.get("/health/coordinator")["epoch"] > first
+    assert up.end() == 0
+    assert alive_in(servers) == []
+
+
+def _command(pid: int) -> bytes:
+    return (Path("/proc") / str(pid) / "cmdline").read_bytes()
+
+
 def test_the_command_is_on_the_path():
     """What is installed as `wsctl` is this."""
     found = shutil.which("wsctl", path=str(Path(WSCTL[0]).parent))

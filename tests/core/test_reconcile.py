@@ -295,6 +295,14 @@ def test_a_mismatch_is_a_failure_like_any_other() -> None:
     assert isinstance(step, Fail)
     assert (step.error.reason, step.error.is_terminal) == (ErrorReason.MISMATCH, False)
     assert step.error.message == "STARTING ended, and STANDBY is observed"
+    ended = changed(ws, last_exit=LastExit(exit_code=7, at=T0))
+    told = reconcile(ended, moment(60), attempt(6))
+    assert isinstance(told, Fail)
+    assert told.error.message == "the container ended by itself, with exit code 7"
+    elsewhere = changed(ended, operation=Operation.DELETING, deleted_at=T0)
+    told = reconcile(elsewhere, moment(60), attempt(3))
+    assert isinstance(told, Fail)
+    assert told.error.message == "DELETING ended, and STANDBY is observed"
     assert dict(step.error.context) == {"expected": "RUNNING", "actual": "STANDBY"}
     assert (step.after, step.patch.next_attempt_at) == (attempt(), after(40))
     assert apply(ws, step.patch).op_acted_seq is None

@@ -108,7 +108,7 @@ async def _told(request: Request, error: Exception) -> Response:
         case Refusal():
             problem = of_refusal(error)
         case AdapterError() | StoreUnavailable():
-            problem = of_outside(error)
+            problem = of_outside(error, changes=request.method not in ("GET", "HEAD"))
         case HTTPException():
             problem = Problem(
                 status=error.status_code,

@@ -93,12 +93,13 @@ def of_refusal(refusal: Refusal) -> Problem:  # noqa: PLR0911  # one case per ki
             return Problem(status=409, kind="refused", detail=told)
 
 
-def of_outside(error: AdapterError | StoreUnavailable) -> Problem:
+def of_outside(error: AdapterError | StoreUnavailable, *, changes: bool) -> Problem:
     """The database, or something else outside, is away."""
     if isinstance(error, StoreUnavailable):
+        unsure = "; whether the change took place is not known" if changes else ""
         return Problem(
             status=503,
             kind="database-away",
-            detail="The database can't be reached; whether the change took place is not known.",
+            detail=f"The database can't be reached{unsure}.",
         )
     return Problem(status=503, kind="outside", detail=str(error), more={"code": error.code.value})

@@ -2,7 +2,8 @@
 
 import json as encoder
 import sys
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -11,8 +12,12 @@ from rich.markup import escape
 
 from wsctl_app.cli import words
 from wsctl_app.cli.client import Client
+from wsctl_app.cli.failures import Failed
 from wsctl_app.cli.options import Json, Named
 from wsctl_app.cli.where import HERE, Where
+
+AGAIN_SECONDS = 1.0
+"""Between two tries to go on with a stream of events."""
 
 
 def list_(
@@ -95,15 +100,28 @@ def events(
     """Show what happens, as it happens, until Ctrl-C; with --json one object per line."""
     with Client(where) as client:
         ws_id = None if workspace is None else client.one(workspace)["id"]
-        after: str | None = None
-        while True:  # a stream that ends is gone on with: nothing is missed
+        for event in _followed(client, ws_id):
+            if json:
+                sys.stdout.write(encoder.dumps(event, ensure_ascii=False) + "\n")
+                sys.stdout.flush()
+            else:
+                _print_event(event)
+
+
+def _followed(client: Client, ws_id: str | None) -> Iterator[dict[str, Any]]:
+    """Events for ever: a stream that ends is gone on with where it ended, so nothing is missed."""
+    after: str | None = None
+    heard = False
+    while True:
+        try:
             for event in client.events(ws_id, after):
-                after = event.get("id", after)
-                if json:
-                    sys.stdout.write(encoder.dumps(event, ensure_ascii=False) + "\n")
-                    sys.stdout.flush()
-                else:
-                    _print_event(event)
+                after, heard = event.get("id", after), True
+                yield event
+        except Failed as failed:
+            if not heard:
+                raise
+            words.aside().print(f"{failed}; trying again", markup=False)
+        time.sleep(AGAIN_SECONDS)
 
 
 def _print_event(event: Mapping[str, Any]) -> None:

@@ -18,10 +18,13 @@ from wsctl_app.cli import words
 from wsctl_app.cli.failures import Exit, Failed
 from wsctl_app.cli.options import Json
 from wsctl_app.cli.where import loaded
+from wsctl_app.joining import ended, unhurried
 from wsctl_app.node.data import BadFolder, DataFolder, Endpoint
 from wsctl_app.node.running import Broken, Node
 from wsctl_app.settings import Loaded
 
+SERVERS_SECONDS = 3.0
+"""How often wsctl looks after the servers that it runs itself."""
 _ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -105,12 +108,28 @@ async def _served(
                 left.callback(folder.announce(endpoint).unlink, missing_ok=True)
                 _tell(asked, folder, endpoint, json=json)
 
-            await node.run(listener, stop, ready)
+            keeping = asyncio.create_task(_keep(servers, node.log))
+            try:
+                await node.run(listener, stop, ready)
+            finally:
+                await ended([keeping])
         running = await node.containers_running()
     if running:
         go_on = "1 running workspace goes" if running == 1 else f"{running} running workspaces go"
         _say(f"{go_on} on; the next `wsctl up` on this data finds what runs.")
     _say("wsctl has stopped.")
+
+
+async def _keep(servers: bootstrap.Servers, log: telemetry.Log) -> None:
+    """See to it that wsctl's own servers run, for ever."""
+    while True:
+        await asyncio.sleep(SERVERS_SECONDS)
+        try:
+            # Not cut short: what it holds meanwhile would count as another user of the servers.
+            if await unhurried(asyncio.to_thread(servers.revive)):
+                log.warning("a server had died, and was started again")
+        except bootstrap.NotStarted as error:
+            log.warning("a server has died, and can't be started", why=str(error))
 
 
 def _stop_on_signals() -> asyncio.Event:

@@ -51,7 +51,7 @@ def saying() -> Iterator[Said]:
 def until_settled(client: Client, asked: dict[str, Any], timeout_seconds: float | None) -> Any:
     """The workspace, once it is what was asked for. Failed when it can't become so."""
     ends_at = None if timeout_seconds is None else time.monotonic() + timeout_seconds
-    why_at, why = 0.0, ""
+    why_at, why, why_of = 0.0, "", ""
     with saying() as said:
         while True:
             try:
@@ -65,9 +65,10 @@ def until_settled(client: Client, asked: dict[str, Any], timeout_seconds: float 
             _still_possible(client, asked, ws)
             now = time.monotonic()
             if now >= why_at:
-                why = client.explain(ws["id"])["because"]
+                explained = client.explain(ws["id"])
+                why, why_of = explained["because"], explained["status"]
                 why_at = now + WHY_SECONDS
-            said.say(_line(ws, why))
+            said.say(_line(ws, why if why_of == ws["display_status"] else ""))
             if ends_at is not None and now >= ends_at:
                 raise Failed(
                     f"{ws['name']} is still {ws['display_status']} after {timeout_seconds:g} s: "
@@ -82,7 +83,9 @@ def settled(ws: dict[str, Any]) -> bool:
     if ws["operation"] != "NONE" or ws["error_info"] or ws["health_status"] != "OK":
         return False
     wanted = "DELETED" if ws["deleted_at"] else ws["desired_state"]
-    return bool(ws["observed_status"] == wanted)
+    # What runs answers somewhere; the last look may be older than what became of it.
+    lives = wanted != "RUNNING" or ws["address"] is not None
+    return bool(ws["observed_status"] == wanted and lives)
 
 
 def _still_possible(client: Client, asked: dict[str, Any], ws: dict[str, Any]) -> None:
@@ -92,7 +95,7 @@ def _still_possible(client: Client, asked: dict[str, Any], ws: dict[str, Any]) -
         raise Failed(f"somebody else has changed what is wanted: {ws['name']} is to be {wanted}")
     error = ws["error_info"]
     if error and error["is_terminal"] and not ws["deleted_at"]:
-        ways = ", ".join(way["way"] for way in client.explain(ws["id"])["ways_out"])
+        ways = ", ".join(dict.fromkeys(w["way"] for w in client.explain(ws["id"])["ways_out"]))
         raise Failed(f"{ws['name']}: {error['reason']}: {error['message']} (ways out: {ways})")
 
 

@@ -107,8 +107,12 @@ class Reader:
         return Explained(ws=ws, explanation=explanation, ways_out=ways_out(ws), holders=holders)
 
     async def _places(self, ws: Workspace) -> Usage:
+        """Places held by others; by the time they are counted, it may hold one itself."""
         held = (await self._outside.reconciler.work()).held
-        return Usage(by_user=held.get(ws.owner_id, 0), in_all=sum(held.values()))
+        reading = await self._outside.reader.some([ws.id])
+        own = sum(holds_place(row, reading.pass_seq) for row in reading.rows)
+        by_user = max(0, held.get(ws.owner_id, 0) - own)
+        return Usage(by_user=by_user, in_all=max(by_user, sum(held.values()) - own))
 
 
 def _may_wait_for_place(ws: Workspace) -> bool:

@@ -216,6 +216,9 @@ class WorkspaceService:
         if answer.verdict.outcome is IntentOutcome.WRITTEN:
             # A new row waits for an observation first, and the monitor has nothing else to do.
             await self._hint(*((Hint.LOOK,) if asked == "create" else ()), Hint.WORK)
+        elif answer.verdict.outcome is IntentOutcome.UNCHANGED:
+            # Who asks for what there should be already may know better than the last look.
+            await self._hint(Hint.LOOK)
 
     async def _hint(self, *hints: Hint) -> None:
         try:

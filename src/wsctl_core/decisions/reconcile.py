@@ -319,8 +319,11 @@ def _timeout(ws: Workspace, moment: Moment) -> Failure:
 
 def _mismatch(ws: Workspace) -> Failure:
     expected = OPERATIONS[ws.operation].target
+    message = f"{ws.operation} ended, and {ws.observed_status} is observed"
+    if ws.operation is Operation.STARTING and ws.last_exit is not None:
+        message = f"the container ended by itself, with exit code {ws.last_exit.exit_code}"
     return Failure(
         reason=ErrorReason.MISMATCH,
-        message=f"{ws.operation} ended, and {ws.observed_status} is observed",
+        message=message,
         context={"expected": expected, "actual": ws.observed_status},
     )
