@@ -8,7 +8,12 @@ import asyncio
 import sys
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import (
+    AbstractAsyncContextManager,
+    AsyncExitStack,
+    asynccontextmanager,
+    contextmanager,
+)
 from pathlib import Path
 
 import attrs
@@ -132,10 +137,26 @@ async def migrate(servers: Servers, say: Say) -> tuple[int, int]:
         return await postgres.migrate(servers.database_url, say)
 
 
-async def check(servers: Servers) -> postgres.SchemaState:
-    """Look at the database: which schema it has, and what is wrong with it."""
+async def check(settings: Settings, servers: Servers) -> postgres.SchemaState:
+    """Look at the database: which schema it has, and what a person has to see to."""
     with _database_told():
-        return await postgres.check(servers.database_url)
+        state = await postgres.check(servers.database_url)
+        if state.problems:
+            return state
+        async with _database(settings, servers) as database:
+            latched = (await database.housekeeping.safeguard()).latched
+    if latched is None:
+        return state
+    refused = f"nothing is collected: {latched}; when you have looked: wsctl db unlatch"
+    return attrs.evolve(state, problems=(refused,))
+
+
+def _database(
+    settings: Settings, servers: Servers
+) -> AbstractAsyncContextManager[postgres.PostgresStores]:
+    return postgres.open_postgres(
+        servers.database_url, node_id=settings.node_id, lock_id=settings.lock_id
+    )
 
 
 async def require_database(settings: Settings, *, migrates: bool) -> None:
@@ -151,9 +172,7 @@ async def require_database(settings: Settings, *, migrates: bool) -> None:
 async def clear_latch(settings: Settings, servers: Servers) -> bool:
     """A person has looked: collection may run again (H33). False when nothing was latched."""
     with _database_told():
-        async with postgres.open_postgres(
-            servers.database_url, node_id=settings.node_id, lock_id=settings.lock_id
-        ) as database:
+        async with _database(settings, servers) as database:
             return await database.housekeeping.clear_latch()
 
 

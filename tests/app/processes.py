@@ -77,11 +77,13 @@ def folder() -> Iterator[Path]:
 class Up:
     """One `wsctl up`."""
 
-    def __init__(self, data: Path, *options: str, settings: Mapping[str, str] | None = None):
+    def __init__(
+        self, data: Path, *options: str, settings: Mapping[str, str] | None = None, port: int = 0
+    ):
         self.data = data
         with (data.parent / "up.err").open("ab") as err:
             self.process = subprocess.Popen(
-                [*WSCTL, "up", "--data", str(data), "--port", "0", *options],
+                [*WSCTL, "up", "--data", str(data), "--port", str(port), *options],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=err,

@@ -225,7 +225,8 @@ def test_a_listing_is_filtered_and_goes_on_page_by_page():
         ):
             listed = (await client.get(WORKSPACES, params=params)).json()
             assert [ws["name"] for ws in listed["workspaces"]] == names
-        for params in ({"limit": "x"}, {"limit": "0"}, {"deleted": "maybe"}, {"colour": "red"}):
+        bad = ({"limit": "x"}, {"limit": "0"}, {"deleted": "maybe"}, {"colour": "red"})
+        for params in (*bad, {"status": "running"}):
             refused = problem(await client.get(WORKSPACES, params=params), 422, "invalid")
             assert refused["errors"][0]["path"] == next(iter(params))
 
@@ -408,6 +409,7 @@ def test_what_fails_inside_is_logged_and_not_told(
         answer = await here.client.get(f"{WORKSPACES}/w1")
         problem(answer, status, kind)
         assert str(error) not in answer.text
+        assert "the change" not in answer.text  # it was no change
         problem(await here.client.get("/health/ready"), status, ready)
         assert (await here.client.get("/health/live")).is_success
         failed = ("a request failed", {"path": f"{WORKSPACES}/w1"})

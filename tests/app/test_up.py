@@ -273,6 +273,20 @@ def test_a_database_of_somebody_elses_is_migrated_only_when_asked(place: Path):
         assert up.end() == 0
 
 
+def test_a_latch_is_told_until_a_person_clears_it():
+    """H33: what a leader refused is told by `db check`, with what to do; `db unlatch` does it."""
+    with database() as conninfo:
+        ours = {"WSCTL_DATABASE_URL": address(conninfo)}
+        latch = "SELECT wsctl.latch((SELECT epoch FROM wsctl.system_locks), 'it is older', 7)"
+        postgres().execute(latch, conninfo.rpartition("=")[2])
+        checked = run("db", "check", **ours)
+        assert checked.returncode == 1
+        assert "nothing is collected: it is older" in " ".join(checked.stderr.split())
+        assert "wsctl db unlatch" in " ".join(checked.stderr.split())
+        assert "may run again" in run("db", "unlatch", **ours).stdout
+        assert run("db", "check", **ours).returncode == 0
+
+
 def test_a_database_of_a_newer_wsctl_is_refused(place: Path):
     """The sentence says so, and neither `up` nor `db migrate` touches it."""
     with database() as conninfo:
@@ -314,6 +328,37 @@ def test_a_database_that_goes_away_is_no_end(place: Path):
         server.start()
         wait_for("it leads again", lambda: up.leads)
         assert up.end() == 0
+
+
+def test_events_go_on_across_a_restart(place: Path):
+    """`wsctl events` outlives the node that it listened to, and misses nothing meanwhile."""
+    data = place / "data"
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    up = Up(data, "--json", port=port)
+    up.ready()
+    command = [*WSCTL, "events", "--json", "--data", str(data)]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment()
+    ) as watching:
+        try:
+            assert watching.stdout is not None
+            assert json.loads(watching.stdout.readline())["event"] == "snapshot"
+            first = run("create", "one", "--state", "standby", "--data", str(data))
+            assert (first.returncode, first.stderr) == (0, "")
+            assert up.end() == 0
+            up = Up(data, "--json", port=port)
+            up.ready()
+            assert run("create", "two", "--state", "standby", "--data", str(data)).returncode == 0
+            names: set[str] = set()
+            while names != {"one", "two"}:
+                told = json.loads(watching.stdout.readline())
+                if told["event"] == "state_changed":
+                    names.add(told["data"]["workspace"]["name"])
+        finally:
+            watching.kill()
+    assert up.end() == 0
 
 
 def test_servers_of_its_own_that_die_are_started_again(place: Path):

@@ -12,6 +12,7 @@ from wsctl_app.api.streams import stream
 from wsctl_app.service import Caller, Watching, WorkspaceService
 from wsctl_app.service.reading import ProgressOf
 from wsctl_app.service.watching import TransferredOf
+from wsctl_core.values.states import ObservedStatus, Operation
 from wsctl_core.values.workspace import Workspace
 from wsctl_core.views.display import display_status
 
@@ -52,6 +53,13 @@ def _invalid(path: str, problem: str) -> Problem:
     return Problem(status=422, kind="invalid", detail=f"{path}: {problem}", more=more)
 
 
+_STATUSES = (
+    "ERROR",
+    "ARCHIVED",
+    *(status.value for status in ObservedStatus),
+    *(operation.value for operation in Operation if operation is not Operation.NONE),
+)
+"""Every word that `display_status` can show."""
 _LISTING = {"owner_id", "deleted", "status", "name", "after", "limit"}
 
 
@@ -83,6 +91,8 @@ class Workspaces:
         query = request.query_params
         for unknown in query.keys() - _LISTING:
             raise _invalid(unknown, "no such filter")
+        if query.get("status", "ERROR") not in _STATUSES:
+            raise _invalid("status", f"expected one of {', '.join(_STATUSES)}")
         page = await self._service.list(
             caller,
             owner_id=query.get("owner_id"),

@@ -43,8 +43,9 @@ def migrate(*, data: Data = None, json: Json = False) -> None:
 
 @app.command
 def check(*, data: Data = None, json: Json = False) -> int:
-    """Say whether the database can be reached and has the right schema."""
-    state = _on(data, bootstrap.check)
+    """Say whether the database can be reached, has the right schema, and needs a person."""
+    settings = loaded(data=data).settings
+    state = _on(data, lambda servers: bootstrap.check(settings, servers))
     if json:
         words.tell_json(attrs.asdict(state))
     elif not state.problems:
