@@ -87,12 +87,14 @@ class StateReconciler(Component):
         rows = {ws.id for ws in work.rows}
         for ws_id in [ws_id for ws_id in self._progress if ws_id not in rows]:
             del self._progress[ws_id]
+        now = self.outside.clock.monotonic()
+        self._avoided = {id: until for id, until in self._avoided.items() if until > now}
         pause, places = self._pause(work), sum(work.held.values())
         # H37: who has an operation comes first, so that a retry never waits behind new claims.
         for ws in sorted(work.rows, key=lambda ws: ws.operation is Operation.NONE):
             if ws.id in driven and ws.id not in self._drivers:
                 continue  # read before its driver ended, which has nudged: the next tick knows
-            if self._avoided.get(ws.id, 0.0) > self.outside.clock.monotonic():
+            if ws.id in self._avoided:
                 continue
             usage = Usage(by_user=work.held.get(ws.owner_id, 0), in_all=places)
             free = limit_decision(usage, self.policy).outcome
