@@ -18,17 +18,6 @@ PYTHONS = ("3.11", "3.12", "3.13")
 nox.needs_version = ">=2024.4.15"
 nox.options.default_venv_backend = "venv"
 nox.options.reuse_existing_virtualenvs = True
-nox.options.sessions = [
-    "lint",
-    "types",
-    "tests",
-    "system",
-    "elsewhere",
-    "coverage",
-    "model",
-    "package",
-    "interpreters",
-]
 
 
 def _answers(python: str, version: str) -> bool:
@@ -64,6 +53,18 @@ def _installed() -> list[str]:
 INSTALLED = _installed()
 MISSING = [version for version in PYTHONS if version not in INSTALLED]
 THIS = f"{sys.version_info.major}.{sys.version_info.minor}"
+ELSEWHERE = [version for version in INSTALLED if version != THIS]
+
+nox.options.sessions = [
+    "lint",
+    "types",
+    *(("tests", "elsewhere") if ELSEWHERE else ()),  # nox knows no session for no interpreter
+    "system",
+    "coverage",
+    "model",
+    "package",
+    "interpreters",
+]
 
 
 def _install(session: nox.Session, *tools: str) -> None:
@@ -86,9 +87,9 @@ def types(session: nox.Session) -> None:
     session.run("mypy")
 
 
-@nox.session(python=INSTALLED)
+@nox.session(python=ELSEWHERE)
 def tests(session: nox.Session) -> None:
-    """The core, its contracts and the repository, on every interpreter that is installed."""
+    """The core, its contracts and the repository, on every other interpreter that is installed."""
     _install(session, "-e", ".", "hypothesis", "import-linter", "pytest", "pytest-xdist")
     where = session.posargs or ["tests/core", "tests/contracts", "tests/repo", "src/wsctl_core"]
     session.run("pytest", "-q", "-n", "2", *where)
@@ -105,7 +106,7 @@ def system(session: nox.Session) -> None:
     session.run("pytest", "-q", "-n", "2", "--dist", "loadfile", "-m", "not long", *where)
 
 
-@nox.session(python=[version for version in INSTALLED if version != THIS])
+@nox.session(python=ELSEWHERE)
 def elsewhere(session: nox.Session) -> None:
     """A slice of the same on the other interpreters: everything installs, and a life is lived."""
     _install(session, "-e", ".[all]", "hypothesis", "pytest", "pytest-xdist")
@@ -115,9 +116,10 @@ def elsewhere(session: nox.Session) -> None:
 
 @nox.session
 def coverage(session: nox.Session) -> None:
-    """Every line and every branch of the core is run by a test that is not a campaign."""
-    _install(session, "-e", ".", "hypothesis", "pytest", "pytest-cov", "pytest-xdist")
-    where = ("tests/core", "tests/contracts", "tests/model", "src/wsctl_core")
+    """The same on this one, where every line and every branch of the core must be run."""
+    tools = ("hypothesis", "import-linter", "pytest", "pytest-cov", "pytest-xdist")
+    _install(session, "-e", ".", *tools)
+    where = ("tests/core", "tests/contracts", "tests/repo", "tests/model", "src/wsctl_core")
     measured = ("--cov", "--cov-report=term-missing:skip-covered")
     session.run("pytest", "-q", "-n", "2", "-m", "not campaign and not long", *measured, *where)
 
