@@ -2,7 +2,9 @@
 
 import os
 import signal
+from collections.abc import Generator
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # Continuous integration sees the same examples every time.
@@ -16,6 +18,17 @@ settings.register_profile(
 )
 settings.register_profile("explore", deadline=None, max_examples=5000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Where all parts can be had, a test that was skipped is one that failed."""
+    report = yield
+    if report.skipped and os.environ.get("CI") == "true":
+        report.outcome = "failed"
+        report.longrepr = f"not run, and CI=true: {report.longreprtext}"
+    return report
+
 
 # A shell that starts something in the background has it ignore Ctrl-C, and its children, too. Those
 # that tests start must hear it, wherever the tests run.

@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 import urllib.request
 from pathlib import Path
 from typing import NoReturn
@@ -28,6 +29,7 @@ from wsctl_adapters.conformance.runtime_kit import created, running, spec_of
 from wsctl_adapters.local import containers as local_containers
 from wsctl_adapters.local import layout, shim, volumes
 from wsctl_adapters.local.processes import holder
+from wsctl_adapters.local.work import Workers
 from wsctl_core.ports import AdapterError
 from wsctl_core.values.errors import AdapterCode
 from wsctl_core.values.observation import ContainerSeen
@@ -632,3 +634,27 @@ def test_strange_identities_name_nothing(tmp_path: Path):
             assert (await seen(subject)).phase is ContainerPhase.RUNNING
 
         run(story())
+
+
+def test_work_that_was_cut_off_is_joined_however_often_that_is_said():
+    """H8: whoever cancels hears of the end when the thread has ended, and not before."""
+
+    async def story() -> list[str]:
+        told: list[str] = []
+        workers = Workers()
+
+        def work() -> None:
+            time.sleep(0.6)
+            told.append("the thread ended")
+
+        task = asyncio.create_task(workers.run(work))
+        await asyncio.sleep(0.1)
+        for _ in range(3):
+            task.cancel()
+            await asyncio.sleep(0.05)
+        await asyncio.wait([task])
+        told.append("the task ended")
+        workers.close()
+        return told
+
+    assert asyncio.run(story()) == ["the thread ended", "the task ended"]

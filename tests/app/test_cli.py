@@ -19,6 +19,7 @@ from tests.app.house import House
 from tests.app.served import TOKEN, served
 from tests.core.builders import DIRTY, T0
 from wsctl_app import cli
+from wsctl_app.cli.waiting import settled
 from wsctl_core import ErrorInfo, ErrorReason, HealthStatus, Operation, Policy
 
 WSCTL = (sys.executable, "-m", "wsctl_app.cli")
@@ -408,3 +409,20 @@ def test_help_and_version_need_no_server_libraries():
         [sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=30
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_what_runs_answers_somewhere():
+    """A status that is older than the end of its process is not what was waited for."""
+    ws: dict[str, Any] = {
+        "operation": "NONE",
+        "error_info": None,
+        "health_status": "OK",
+        "deleted_at": None,
+        "desired_state": "RUNNING",
+        "observed_status": "RUNNING",
+        "address": "127.0.0.1:1",
+    }
+    assert settled(ws)
+    assert not settled(ws | {"address": None})
+    stopped = {"desired_state": "STANDBY", "observed_status": "STANDBY", "address": None}
+    assert settled(ws | stopped)

@@ -51,6 +51,7 @@ class Wire:
         self.held: set[str] = set()
         self.slow_to_end: set[str] = set()
         self.deaf: set[str] = set()
+        self.fails_every_third: set[str] = set()
         self.under_way: dict[str, int] = {}
         self.most: dict[str, int] = {}
         self.calls: list[str] = []
@@ -69,6 +70,8 @@ class Wire:
                 await asyncio.sleep(0.1)
             if what in self.failing:
                 raise self.failing[what]
+            if what in self.fails_every_third and self.calls.count(what) % 3 == 0:
+                raise unreachable(what)
             return effect()
         except asyncio.CancelledError:
             self.cancelled.append(what)
@@ -780,5 +783,45 @@ def test_an_outage_of_activity_does_not_keep_the_unused():
         wire.failing["read_activity"] = unreachable("read_activity")
         await s.until(lambda: s.is_(ObservedStatus.PENDING, "w2"), 1200)
         assert s.is_(ObservedStatus.RUNNING, "w1")
+
+    stage(story)
+
+
+def test_nobody_acts_who_was_replaced_a_moment_ago():
+    """H8: epoch, operation and op_id are asked for before every action, also the first."""
+
+    async def story(s: Stage) -> None:
+        wire = s.start()
+        wire.held.add("holds")
+        await s.create()
+        await s.until(lambda: wire.under_way.get("holds"))
+        s.world.database.epoch += 1  # somebody else has taken office
+        wire.held.clear()
+        await s.until(lambda: not s.coordinators["node"].health().is_leader)
+        assert "containers_of_workspace" not in wire.calls
+
+    stage(story)
+
+
+def test_an_event_is_told_once_though_telling_fails():
+    """Those who watch hear of what could not be told later, and of nothing twice."""
+
+    async def story(s: Stage) -> None:
+        wire = s.start()
+        heard: list[int] = []
+
+        async def watch() -> None:
+            async for event in s.world.signals.watch("w1"):
+                heard.append(event.id)  # noqa: PERF401  # read while it grows
+
+        watching = asyncio.create_task(watch())
+        await asyncio.sleep(5)  # the leader tells what happens from its first look on
+        wire.fails_every_third.add("publish_event")
+        await s.create()
+        await s.runs()
+        await asyncio.sleep(60)
+        assert await ended([watching])
+        assert s.coordinators["node"].health().failed_ticks["event_listener"] > 0
+        assert heard == [e.id for e in s.world.database.outbox if e.workspace_id == "w1"]
 
     stage(story)

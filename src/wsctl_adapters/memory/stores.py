@@ -69,8 +69,7 @@ class MemoryReader(Store):
                 and (deleted or not finished_deleting(ws))
                 and (after is None or ws.id > after)
             )
-            rows = tuple(self._database.rows[id] for id in listed[:limit])
-            return Page(rows=rows, after=rows[-1].id if len(listed) > limit else None)
+            return self._page(listed, limit)
 
         return await self._line.call("page_of_rows", effect)
 
@@ -83,10 +82,13 @@ class MemoryReader(Store):
                 for ws in self._database.rows.values()
                 if finished_deleting(ws) and (after is None or ws.id > after)
             )
-            rows = tuple(self._database.rows[id] for id in listed[:limit])
-            return Page(rows=rows, after=rows[-1].id if len(listed) > limit else None)
+            return self._page(listed, limit)
 
         return await self._line.call("finished_rows", effect)
+
+    def _page(self, listed: list[str], limit: int) -> Page:
+        rows = tuple(self._database.rows[id] for id in listed[:limit])
+        return Page(rows=rows, after=rows[-1].id if len(listed) > limit else None)
 
     async def changed(self, since: str | None) -> Changes:
         """Every row written since the mark; None: every row that is not finished being deleted."""
